@@ -111,14 +111,14 @@ impl Params {
 
 /// A launch, as a kernel takes it.
 #[derive(Clone, Copy)]
-pub struct Arguments<T: Source> {
+pub struct CountArguments<T: Source> {
     extents: Extents<T>,
     params: Params,
     table: *mut u32,
     answers: *mut u64,
 }
 
-impl<T: Source> Arguments<T> {
+impl<T: Source> CountArguments<T> {
     /// Of a launch that [passes](Params::passed) what a kernel is to know. Whoever has it may read and write what it says is there.
     ///
     /// # Safety
@@ -159,7 +159,7 @@ pub const fn chunks(order: Order, len: u64, count: u64, rows: u32) -> u64 {
 ///
 /// Any number of blocks of any number of warps; none of them changes the answer.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
+pub fn count_whole<S: Simt, T: Width>(simt: S, arguments: CountArguments<T>) {
     let counter = Counter { simt, arguments };
     let near = NearCache::empty(simt);
     let threads = u64::from(simt.blocks()) * u64::from(simt.threads());
@@ -204,7 +204,7 @@ pub fn count_whole<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
 ///
 /// Any number of blocks of any number of warps; none of them changes an answer.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn count_extents<S: Simt, T: Width>(simt: S, arguments: Arguments<T>) {
+pub fn count_extents<S: Simt, T: Width>(simt: S, arguments: CountArguments<T>) {
     let counter = Counter { simt, arguments };
     let Params { order, rows, .. } = arguments.params;
     let warps = u64::from(simt.blocks()) * u64::from(simt.warps());
@@ -267,7 +267,7 @@ struct Here<T: Source, K> {
     has_zero: bool,
 }
 
-impl<T: Width> Arguments<T> {
+impl<T: Width> CountArguments<T> {
     /// An element's key, and the hash of that.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn key(&self, bits: u64) -> (T::Slot, u64) {
@@ -309,7 +309,7 @@ impl<T: Width> Arguments<T> {
 #[derive(Clone, Copy)]
 struct Counter<S, T: Source> {
     simt: S,
-    arguments: Arguments<T>,
+    arguments: CountArguments<T>,
 }
 
 impl<S: Simt, T: Width> Counter<S, T> {
@@ -349,7 +349,7 @@ impl<S: Simt, T: Width> Counter<S, T> {
     /// The extent of a lane's next element.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn find(self, walk: Walk) -> Here<T, T::Slot> {
-        let Arguments { extents, params, .. } = self.arguments;
+        let CountArguments { extents, params, .. } = self.arguments;
         let Params { order, slots, .. } = params;
         let len = extents.len().max(1);
         let (number, first, end) = match order {
@@ -402,7 +402,7 @@ impl<S: Simt, T: Width> Counter<S, T> {
     /// The element of an extent by its number there.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn element(self, here: &Here<T, T::Slot>, number: u64) -> u64 {
-        let Arguments { extents, params, .. } = self.arguments;
+        let CountArguments { extents, params, .. } = self.arguments;
         let by = if params.order == Order::Segments {
             T::each(|_| number as i64)
         } else {

@@ -1,7 +1,7 @@
 //! The number of distinct elements, on GPUs: of a whole array, of extents, of segments.
 //!
 //! It is no fold. What a thread would carry is the set of all that it has seen, and no state has room for that. So there is no monoid:
-//! keys meet in a [hash table](table) in global memory. There is an entry point for each width of elements, and a launch passes it [what
+//! keys go to a [hash table](table) in global memory. There is an entry point for each width of elements, and a launch passes it [what
 //! makes two elements equal](equality).
 //!
 //! The crate is built as a user's crate of kernels is. Entry points are made by `warpfold_kernels::kernel!`. Beside each stands a static of
@@ -16,7 +16,7 @@ pub mod equality;
 mod points;
 pub mod table;
 
-pub use count::{AHEAD, Arguments, Order, Params, Width, chunks, count_extents, count_whole};
+pub use count::{AHEAD, CountArguments, Order, Params, Width, chunks, count_extents, count_whole};
 pub use points::{ENTRIES, EntryPoint, find};
 
 use warpfold_kernels::kernels::Library;

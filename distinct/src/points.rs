@@ -6,7 +6,7 @@ use warpfold_kernels::{
 };
 #[cfg(target_arch = "nvptx64")]
 use {
-    crate::count::{Arguments, count_extents, count_whole},
+    crate::count::{CountArguments, count_extents, count_whole},
     warpfold_kernels::simt::nvptx::Nvptx,
 };
 
@@ -114,7 +114,7 @@ macro_rules! points {
                     #[unsafe(export_name = $name)]
                     pub unsafe fn entry(launch: Launch) {
                         // SAFETY: the launcher's word.
-                        let arguments: Arguments<$element> = unsafe { Arguments::new(&launch) };
+                        let arguments: CountArguments<$element> = unsafe { CountArguments::new(&launch) };
                         $kernel(Nvptx, arguments)
                     }
                 }

@@ -1,4 +1,4 @@
-//! Table stage: keys meet in a hash table in global memory, and each that is new is counted by the lane that inserted it.
+//! Table stage: keys go to a hash table in global memory, and each that is new is counted by the lane that inserted it.
 //!
 //! Open addressing with linear probing (Knuth, *The Art of Computer Programming*, volume 3, section 6.4, algorithm L), which on GPUs is
 //! that of Alcantara et al., "Real-time parallel hashing on the GPU", 2009, and its successors: a slot is claimed by one

@@ -2,7 +2,7 @@
 //!
 //! Sum, product, mean, min, max, argmin, argmax (each pair also in one pass), norms, variance and higher moments,
 //! log-sum-exp, counts, any and all of an array of f16, bf16, f32, f64, FP8, complex numbers, integers or bool, of any length and alignment. Which
-//! two values meet is fixed by the length and the size of an element alone: the canonical tree, specified in
+//! two values are combined is fixed by the length and the size of an element alone: the canonical tree, specified in
 //! `docs/canonical-tree.md`. So the GPU's model, the grid, the address, the number of CPU threads and the size of pieces
 //! change no bit of an answer.
 //!

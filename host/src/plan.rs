@@ -33,7 +33,7 @@ pub struct Shape {
     /// Warps in a block, at most 32 and no more than the entry's largest block.
     pub warps: u32,
     /// Leaves that each warp folds of a tile, at most [as many](warpfold_kernels::stages::strategy::Strategy::most_leaves) as the entry's have room. Any number of them where they
-    /// meet [in any order](Partials::PerThread).
+    /// are combined [in any order](Partials::PerThread).
     pub leaves_per_warp: u32,
     /// Blocks in the grid, at least 1.
     pub blocks: u32,
@@ -103,7 +103,7 @@ impl Plan {
     /// | up to 2²⁶ | 512 tiles of 128 leaves, in blocks small enough to run all at once |
     /// | more | tiles of 128 leaves, in the largest blocks where 32 warps fit a multiprocessor, else in blocks of 4 warps |
     /// | where something is [set aside](Partials::PerRun) | as many blocks as run at once |
-    /// | more than 2²⁵, where leaves meet [in any order](Partials::PerThread) | a tile for each block that runs at once |
+    /// | more than 2²⁵, where leaves are combined [in any order](Partials::PerThread) | a tile for each block that runs at once |
     ///
     /// The blocks of 4 warps are of 2026-11-22: at 2²⁸ argmax takes 242 to 244 µs in them and 253 in blocks of 8, the compensated sum
     /// 240 and 248, the exact one 326 and 343.
@@ -274,7 +274,7 @@ impl Plan {
         }
     }
 
-    /// Blocks that meet to fold an extent, or a set of them.
+    /// Blocks that fold an extent together, or a set of them.
     #[must_use]
     pub fn blocks_that_meet(&self) -> u32 {
         (u64::from(self.shape.blocks) / self.meetings().max(1)) as u32

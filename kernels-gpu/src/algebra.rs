@@ -5,10 +5,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algebra {
     /// Whether two states may change places, as all operators' may but [`InOrder`](crate::monoids::InOrder)'s: the canonical tree has elements of
-    /// a leaf meet column by column. Without, a leaf's elements meet one beside the other.
+    /// a leaf are combined column by column. Without, a leaf's elements are combined in their order.
     pub commutes: bool,
-    /// Whether `combine` is associative to the bit, and [`shift`](crate::tree::Positional::shift) does nothing. States may then meet in any order,
-    /// and a lane [combines](crate::tree::PartFold::fold_parts) what it has folded before it meets others.
+    /// Whether `combine` is associative to the bit, and [`shift`](crate::tree::Positional::shift) does nothing. States may then be combined in any order,
+    /// and a lane [combines](crate::tree::PartFold::fold_parts) what it has folded before it combines that with others'.
     pub associates: bool,
     /// Whether the operator selects one of its elements, whichever order states are combined in, and
     /// [`may_change`](crate::tree::Prefilter::may_change) is worth asking.

@@ -34,7 +34,7 @@ use opt_in::{check_aside, check_at_once, check_by_words, check_columns, check_kn
 /// * A column has the state that pairs of neighbours have, unless the operator [folds columns](crate::monoids::Algebra::folds_columns) in its own way; of nothing it is the
 ///   identity.
 /// * What `may_change` says changes nothing, changes nothing; and `may_change_among` misses no element that may change something.
-/// * Of one that [associates](crate::monoids::Algebra::associates), three states may meet in either order, and none is changed by a shift.
+/// * Of one that [associates](crate::monoids::Algebra::associates), three states may be combined in either order, and none is changed by a shift.
 /// * Of one that sets something [aside](crate::monoids::Algebra::unordered_words), either part of a state is what it is without the other, what is aside associates,
 ///   `fold_fast` and `fold_slow` give what the canonical tree gives, and where nothing may change what is aside, nothing does.
 /// * A `fold_part` of the operator's own gives what the canonical tree gives.

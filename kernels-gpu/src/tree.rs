@@ -1,7 +1,7 @@
 //! The canonical tree, version 1: which two states are combined, as a function of the length alone.
 //!
 //! Element `i` of an extent sits in **leaf** `i / LEAF`. A leaf is [`ROWS`] rows of [`row_elements`] columns, in
-//! index order. States meet in pairs of neighbours, always `(0,1) (2,3) …`, then the results in pairs again:
+//! index order. StatesByNumber are combined in pairs of neighbours, always `(0,1) (2,3) …`, then the results in pairs again:
 //!
 //! 1. the rows of a leaf, column by column: `ROWS` states become one per column;
 //! 2. the columns of a leaf: neighbours, until one state is left;
@@ -24,7 +24,7 @@ pub use monoid::Monoid;
 pub use opt_in::{
     Basic, ByWords, ColumnFold, Exactly, InTurn, PartFold, Positional, Prefilter, RelativeSum, Unordered,
 };
-pub use part::{Again, AtHand, Columns, Part, Place};
+pub use part::{Again, AtHand, Columns, Part, Predicated};
 
 use crate::element::{Item, Type};
 
@@ -32,26 +32,26 @@ use crate::element::{Item, Type};
 pub const VERSION: u32 = 1;
 
 impl Type {
-    /// Elements in a leaf of the canonical tree.
+    /// PartElements in a leaf of the canonical tree.
     #[must_use]
     pub const fn leaf_elements(self) -> u64 {
         (LEAF_BYTES / self.bytes()) as u64
     }
 }
 
-/// Elements of `T` in one vector.
+/// PartElements of `T` in one vector.
 #[must_use]
 pub const fn vector_elements<T: Item>() -> usize {
     VECTOR_BYTES / T::BYTES
 }
 
-/// Elements of `T` in one row of a leaf: one vector for each lane of a warp.
+/// PartElements of `T` in one row of a leaf: one vector for each lane of a warp.
 #[must_use]
 pub const fn row_elements<T: Item>() -> usize {
     LANES as usize * vector_elements::<T>()
 }
 
-/// Elements of `T` in one leaf.
+/// PartElements of `T` in one leaf.
 #[must_use]
 pub const fn leaf_elements<T: Item>() -> usize {
     LEAF_BYTES / T::BYTES
@@ -100,7 +100,7 @@ pub fn chain<T, M: Monoid<T>, P: Part<T>>(op: M, part: P) -> M::State {
     if let Some(state) = part.fold_in_loop(op) {
         return state;
     }
-    in_turn(op, Elements(part), P::ROWS * P::COLUMNS)
+    in_turn(op, PartElements(part), P::ROWS * P::COLUMNS)
 }
 
 /// The same, but the columns in pairs: a few more registers, and soon done.
@@ -127,23 +127,23 @@ pub fn fold_exactly<T: Item, M: Monoid<T>>(op: M, part: impl Part<T>) -> M::Stat
 struct Any;
 
 impl<T: Item> Monoid<T> for Any {
-    type State = Place<T>;
+    type State = Predicated<T>;
     type Answer = bool;
 
     #[inline(always)]
-    fn identity(self) -> Place<T> {
-        Place::empty()
+    fn identity(self) -> Predicated<T> {
+        Predicated::empty()
     }
     #[inline(always)]
-    fn lift(self, value: T, _: u64) -> Place<T> {
-        Place::of(value)
+    fn lift(self, value: T, _: u64) -> Predicated<T> {
+        Predicated::of(value)
     }
     #[inline(always)]
-    fn combine(self, a: Place<T>, b: Place<T>) -> Place<T> {
+    fn combine(self, a: Predicated<T>, b: Predicated<T>) -> Predicated<T> {
         if b.is_there { b } else { a }
     }
     #[inline(always)]
-    fn finish(self, place: Place<T>, _: u64) -> bool {
+    fn finish(self, place: Predicated<T>, _: u64) -> bool {
         place.is_there
     }
     #[inline(always)]
@@ -152,16 +152,16 @@ impl<T: Item> Monoid<T> for Any {
     }
 }
 
-/// States by number. Each is asked for once.
-trait States<T, M: Monoid<T>>: Copy {
+/// StatesByNumber by number. Each is asked for once.
+trait StatesByNumber<T, M: Monoid<T>>: Copy {
     fn state(self, op: M, number: usize) -> M::State;
 }
 
 /// The elements of a part, row after row.
 #[derive(Clone, Copy)]
-struct Elements<P>(P);
+struct PartElements<P>(P);
 
-impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for Elements<P> {
+impl<T, M: Monoid<T>, P: Part<T>> StatesByNumber<T, M> for PartElements<P> {
     #[inline(always)]
     fn state(self, op: M, number: usize) -> M::State {
         self.0.lift(op, number / P::COLUMNS, number % P::COLUMNS)
@@ -170,12 +170,12 @@ impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for Elements<P> {
 
 /// The elements of a column.
 #[derive(Clone, Copy)]
-struct Column<P> {
+struct PartColumn<P> {
     part: P,
     column: usize,
 }
 
-impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for Column<P> {
+impl<T, M: Monoid<T>, P: Part<T>> StatesByNumber<T, M> for PartColumn<P> {
     #[inline(always)]
     fn state(self, op: M, row: usize) -> M::State {
         self.part.lift(op, row, self.column)
@@ -186,17 +186,17 @@ impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for Column<P> {
 #[derive(Clone, Copy)]
 struct ColumnsInPairs<P>(P);
 
-impl<T: Item, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
+impl<T: Item, M: Monoid<T>, P: Part<T>> StatesByNumber<T, M> for ColumnsInPairs<P> {
     #[inline(always)]
     fn state(self, op: M, column: usize) -> M::State {
         if !M::ALGEBRA.folds_columns {
-            return in_pairs(op, Column { part: self.0, column }, P::ROWS);
+            return in_pairs(op, PartColumn { part: self.0, column }, P::ROWS);
         }
         let at = |row| {
             if row < P::ROWS {
                 self.0.lift(Any, row, column)
             } else {
-                Place::empty()
+                Predicated::empty()
             }
         };
         let places = [at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
@@ -209,10 +209,10 @@ impl<T: Item, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInPairs<P> {
 #[derive(Clone, Copy)]
 struct ColumnsInTurn<P>(P);
 
-impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInTurn<P> {
+impl<T, M: Monoid<T>, P: Part<T>> StatesByNumber<T, M> for ColumnsInTurn<P> {
     #[inline(always)]
     fn state(self, op: M, column: usize) -> M::State {
-        in_turn(op, Column { part: self.0, column }, P::ROWS)
+        in_turn(op, PartColumn { part: self.0, column }, P::ROWS)
     }
 }
 
@@ -222,7 +222,7 @@ impl<T, M: Monoid<T>, P: Part<T>> States<T, M> for ColumnsInTurn<P> {
 /// This and [`in_turn`] are straight-line code whatever the size of the operator, so that states stay in registers; and no
 /// closures, for nothing obliges a compiler to inline those.
 #[inline(always)]
-fn in_pairs<T, M: Monoid<T>>(op: M, states: impl States<T, M>, count: usize) -> M::State {
+fn in_pairs<T, M: Monoid<T>>(op: M, states: impl StatesByNumber<T, M>, count: usize) -> M::State {
     match count {
         1 => pairs::<1, T, M>(op, states, 0),
         2 => pairs::<2, T, M>(op, states, 0),
@@ -237,7 +237,7 @@ fn in_pairs<T, M: Monoid<T>>(op: M, states: impl States<T, M>, count: usize) -> 
 
 /// `N` states from `first` on.
 #[inline(always)]
-fn pairs<const N: usize, T, M: Monoid<T>>(op: M, states: impl States<T, M>, first: usize) -> M::State {
+fn pairs<const N: usize, T, M: Monoid<T>>(op: M, states: impl StatesByNumber<T, M>, first: usize) -> M::State {
     match N {
         1 => states.state(op, first),
         2 => op.combine(
@@ -261,7 +261,7 @@ fn pairs<const N: usize, T, M: Monoid<T>>(op: M, states: impl States<T, M>, firs
 
 /// The first `count` states one after the other. `count` is a constant, a power of two.
 #[inline(always)]
-fn in_turn<T, M: Monoid<T>>(op: M, states: impl States<T, M>, count: usize) -> M::State {
+fn in_turn<T, M: Monoid<T>>(op: M, states: impl StatesByNumber<T, M>, count: usize) -> M::State {
     let nothing = op.identity();
     match count {
         1 => turns::<1, T, M>(op, states, 0, nothing),
@@ -280,7 +280,12 @@ fn in_turn<T, M: Monoid<T>>(op: M, states: impl States<T, M>, count: usize) -> M
 
 /// `N` states from `first` on, after `state`.
 #[inline(always)]
-fn turns<const N: usize, T, M: Monoid<T>>(op: M, states: impl States<T, M>, first: usize, state: M::State) -> M::State {
+fn turns<const N: usize, T, M: Monoid<T>>(
+    op: M,
+    states: impl StatesByNumber<T, M>,
+    first: usize,
+    state: M::State,
+) -> M::State {
     match N {
         1 => op.combine(state, states.state(op, first)),
         2 => {
@@ -318,11 +323,11 @@ fn turns<const N: usize, T, M: Monoid<T>>(op: M, states: impl States<T, M>, firs
 #[inline(always)]
 pub fn fold_column_in_pairs<T: Item, M: Monoid<T>>(
     op: M,
-    [a, b, c, d, e, f, g, h]: [Place<T>; ROWS],
+    [a, b, c, d, e, f, g, h]: [Predicated<T>; ROWS],
     index: u64,
     pitch: u64,
 ) -> M::State {
-    let row = |row: u64, place: Place<T>| place.lift(op, index + row * pitch);
+    let row = |row: u64, place: Predicated<T>| place.lift(op, index + row * pitch);
     let low = op.combine(op.combine(row(0, a), row(1, b)), op.combine(row(2, c), row(3, d)));
     let high = op.combine(op.combine(row(4, e), row(5, f)), op.combine(row(6, g), row(7, h)));
     op.combine(low, high)

@@ -122,7 +122,7 @@ pub fn emulator<T: Element, R: Reduction<T>>(
                     monoid,
                     arguments.extents,
                     arguments.steps,
-                    arguments.meeting,
+                    arguments.tile_slots,
                     arguments.output,
                 );
             }
@@ -131,7 +131,7 @@ pub fn emulator<T: Element, R: Reduction<T>>(
                     lane,
                     monoid,
                     arguments.extents.whole(),
-                    arguments.meeting,
+                    arguments.tile_slots,
                     arguments.output,
                 );
             }
@@ -185,7 +185,7 @@ pub fn emulator_segments<T: Element, M: Monoid<T>>(
     let misalign = seed as usize % vector_elements::<T>();
     emulate::<T, M>(values, plan, misalign, seed, of, |lane, arguments| {
         let (extents, leaves) = (arguments.extents.segments(), arguments.steps);
-        segments::reduce_segments(lane, op, extents, leaves, arguments.meeting, arguments.output)
+        segments::reduce_segments(lane, op, extents, leaves, arguments.tile_slots, arguments.output)
     })
 }
 

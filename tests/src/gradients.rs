@@ -13,7 +13,7 @@ use warpfold_kernels::{
     tree::VERSION,
 };
 
-use crate::rows::{doubles, meet, numbers, plant};
+use crate::rows::{combine_pairs, doubles, numbers, plant};
 
 /// Every kind of order.
 pub const ORDERS: [Order; 5] = [Order::L1, Order::L2, Order::Inf, Order::P(1.5), Order::P(3.0)];
@@ -127,7 +127,7 @@ fn total<N: TensorNorm>(norm: N, tensors: &[Tensor]) -> TotalNorm {
     let op = Counted(norm);
     let both = |a, b| op.combine(a, b);
     let state = |tensor: &Tensor| tree(op, &tensor.wide(), tensor.columns());
-    let state = meet(tensors.iter().map(state).collect(), op.identity(), &both);
+    let state = combine_pairs(tensors.iter().map(state).collect(), op.identity(), &both);
     let elements: usize = tensors.iter().map(|tensor| tensor.wide().len()).sum();
     let ((norm, _), not_finite) = if elements == 0 {
         op.empty().expect("0")
@@ -144,11 +144,11 @@ fn tree<T: Copy + Item, M: Monoid<T>>(op: M, values: &[T], columns: usize) -> M:
         let place = |i: usize| leaf.get(i).map_or(op.identity(), |x| op.lift(*x, 0));
         let column = |first: usize| {
             let rows = (0..8).map(|row| place(first + row * columns)).collect();
-            meet(rows, op.identity(), &both)
+            combine_pairs(rows, op.identity(), &both)
         };
-        meet((0..columns).map(column).collect(), op.identity(), &both)
+        combine_pairs((0..columns).map(column).collect(), op.identity(), &both)
     };
-    meet(values.chunks(8 * columns).map(leaf).collect(), op.identity(), &both)
+    combine_pairs(values.chunks(8 * columns).map(leaf).collect(), op.identity(), &both)
 }
 
 /// A tensor of any type that the CPU takes.
@@ -266,7 +266,7 @@ where
         return 0.0;
     }
     let nothing = State::Narrow(Monoid::<f32>::identity(norm));
-    match meet(tensors.iter().map(state).collect(), nothing, &both) {
+    match combine_pairs(tensors.iter().map(state).collect(), nothing, &both) {
         State::Narrow(state) => Monoid::<f32>::finish(norm, state, 1).into(),
         State::Wide(state) => Monoid::<f64>::finish(norm, state, 1),
     }

@@ -229,7 +229,7 @@ pub fn spec<U: RowElement, O: RowOp>(
         })
         .collect();
     let states = leaves.iter().map(|(_, state)| *state).collect();
-    let state = meet(states, op.identity(), &|a, b| op.combine(a, b));
+    let state = combine_pairs(states, op.identity(), &|a, b| op.combine(a, b));
     let seen = values.len() as u64;
     let answer = |i: usize| {
         let (reference, leaf) = match leaves.get(i / (rows * columns)) {
@@ -254,7 +254,7 @@ pub fn spec<U: RowElement, O: RowOp>(
     ((0..row.len).map(answer).collect(), known)
 }
 
-/// The rows of each column meet, then the columns: `docs/canonical-tree.md`.
+/// The rows of each column combine_pairs, then the columns: `docs/canonical-tree.md`.
 fn fold<T: Copy, X: Copy>(
     leaf: &[T],
     [rows, columns]: [usize; 2],
@@ -264,13 +264,13 @@ fn fold<T: Copy, X: Copy>(
 ) -> X {
     let place = |i: usize| leaf.get(i).map_or(nothing, |value| lift(*value));
     let of_column = |first: usize| {
-        meet(
+        combine_pairs(
             (0..rows).map(|row| place(first + row * columns)).collect(),
             nothing,
             &both,
         )
     };
-    meet((0..columns).map(of_column).collect(), nothing, &both)
+    combine_pairs((0..columns).map(of_column).collect(), nothing, &both)
 }
 
 /// Puts a NaN, infinities, zeros of both signs and numbers far apart among those of rows.
@@ -282,8 +282,8 @@ pub fn plant<T: RowElement>(values: &mut [T], seed: u64) {
     }
 }
 
-/// Neighbours meet until one is left.
-pub fn meet<X: Copy>(mut states: Vec<X>, nothing: X, both: &impl Fn(X, X) -> X) -> X {
+/// Neighbours are combined until one is left.
+pub fn combine_pairs<X: Copy>(mut states: Vec<X>, nothing: X, both: &impl Fn(X, X) -> X) -> X {
     states.resize(states.len().next_power_of_two(), nothing);
     while states.len() > 1 {
         states = states.chunks(2).map(|pair| both(pair[0], pair[1])).collect();

@@ -37,7 +37,7 @@ pub fn fold_columns<S: Copy>(columns: usize, states: &[S], identity: S, combine:
     neighbours(leaves, identity, &combine)
 }
 
-/// `(0,1) (2,3) …`, then the results in pairs again. A state without a neighbour meets the identity.
+/// `(0,1) (2,3) …`, then the results in pairs again. A state without a neighbour is combined with the identity.
 fn neighbours<S: Copy>(states: Vec<S>, identity: S, combine: &impl Fn(S, S) -> S) -> S {
     if states.len() <= 1 {
         return states.first().copied().unwrap_or(identity);
@@ -46,7 +46,7 @@ fn neighbours<S: Copy>(states: Vec<S>, identity: S, combine: &impl Fn(S, S) -> S
     neighbours(states.chunks(2).map(pair).collect(), identity, combine)
 }
 
-/// Total variation, by the tree of the example crate's kernel: a thread adds its eight steps, which lie 256 apart, and threads meet.
+/// Total variation, by the tree of the example crate's kernel: a thread adds its eight steps, which lie 256 apart, and threads are combined.
 #[must_use]
 pub fn total_variation(values: &[f32]) -> f32 {
     let steps: Vec<f32> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();

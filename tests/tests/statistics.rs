@@ -416,7 +416,7 @@ fn the_emulator_gives_the_cpus_states_of_halves() {
 /// that have positions.
 #[test]
 fn columns_follow_the_tree() {
-    fn meet<S: Copy>(mut states: Vec<S>, combine: impl Fn(S, S) -> S) -> S {
+    fn combine_pairs<S: Copy>(mut states: Vec<S>, combine: impl Fn(S, S) -> S) -> S {
         while states.len() > 1 {
             states = states.chunks(2).map(|pair| combine(pair[0], pair[1])).collect();
         }
@@ -429,7 +429,7 @@ fn columns_follow_the_tree() {
             let places: [_; ROWS] = array::from_fn(|row| at(row).map_or(Place::empty(), |value| Place::of(*value)));
             op.column_fold().fold_column(places, first as u64, columns as u64)
         };
-        meet((0..columns).map(column).collect(), |a, b| op.combine(a, b))
+        combine_pairs((0..columns).map(column).collect(), |a, b| op.combine(a, b))
     }
     fn agrees<T: Element, R: Reduction<T>, M: Monoid<T>>(of_one_type: R, op: M, of: impl Fn(f32) -> T) {
         let [vector, row, leaf] = operations::extents(T::TYPE);

@@ -165,11 +165,11 @@ pub fn built(arguments: &[&str]) -> Result<Vec<Program>> {
 fn programs_in(messages: &str) -> Vec<Program> {
     #[derive(Deserialize)]
     struct Message {
-        target: Target,
+        target: BundleTarget,
         executable: Option<PathBuf>,
     }
     #[derive(Deserialize)]
-    struct Target {
+    struct BundleTarget {
         name: String,
         kind: Vec<String>,
     }

@@ -44,7 +44,7 @@ const STAGES: [(&str, &[&str]); 8] = [
             "/stages/reduce/block",
             "/stages/reduce/tile",
             "/stages/reduce/run",
-            "/stages/reduce/aside",
+            "/stages/reduce/unordered",
             "/stages/reduce/leaf",
         ],
     ),

@@ -1,6 +1,6 @@
 //! What two code generators made of the same source, entry by entry.
 
-use crate::report::{Build, Row, columns};
+use crate::report::{Build, ReportRow, columns};
 
 /// A table for each architecture that both have built.
 pub fn tables(one: &[Build], other: &[Build]) -> String {
@@ -37,7 +37,7 @@ fn table(one: &Build, other: &Build) -> String {
 }
 
 /// What is compared of an entry, as it is shown.
-fn values(row: &Row) -> [String; 7] {
+fn values(row: &ReportRow) -> [String; 7] {
     let figure = |of: Option<u32>| of.map_or("-".to_owned(), |figure| figure.to_string());
     [
         format!("{}+{}", row.counts.wide_loads, row.counts.scalar_loads),
@@ -85,7 +85,7 @@ mod tests {
             generator: generator.to_owned(),
             ptxas: None,
             devices: vec![],
-            entries: vec![Row {
+            entries: vec![ReportRow {
                 name: entry.to_owned(),
                 counts,
                 figures: Some(figures),

@@ -9,11 +9,11 @@ use crate::{
     arch,
     facts::{self, Figures, Violation},
     generator::Generator,
-    kernel_crate::{KernelCrate, Part},
+    kernel_crate::{BuildPart, KernelCrate},
     process::write_if_changed,
     ptx::Module,
     ptxas::{Outcome, Ptxas},
-    report::{Build, Row},
+    report::{Build, ReportRow},
     setup::Tools,
     wanted::Wanted,
 };
@@ -34,7 +34,7 @@ pub fn check(
     devices: &BTreeSet<u32>,
 ) -> Result<(Build, Vec<(String, Violation)>)> {
     let arch = &*wanted.arch;
-    let mut parts: Vec<(&Module, Part)> = vec![];
+    let mut parts: Vec<(&Module, BuildPart)> = vec![];
     for module in modules {
         parts.extend(kernels.parts(wanted, module)?.into_iter().map(|part| (module, part)));
     }
@@ -53,7 +53,7 @@ pub fn check(
         .collect();
 
     let staged = kernels.staged(arch);
-    let mut files: BTreeMap<&str, (&Module, Vec<&Part>)> = BTreeMap::new();
+    let mut files: BTreeMap<&str, (&Module, Vec<&BuildPart>)> = BTreeMap::new();
     for (module, part) in &parts {
         let (_, members) = files.entry(&part.module).or_insert((module, vec![]));
         members.push(part);
@@ -89,7 +89,7 @@ pub fn check(
         .collect::<Result<_>>()?;
     let mut on_devices = vec![];
     for ((_, members), assembled) in files.values().zip(assembled) {
-        let rows = members.iter().zip(assembled.own).map(|(part, figures)| Row {
+        let rows = members.iter().zip(assembled.own).map(|(part, figures)| ReportRow {
             name: part.item.name.clone(),
             counts: facts::count(&part.item.text),
             figures,
@@ -116,7 +116,13 @@ struct Assembled {
 }
 
 /// Assembles a module for devices that will load it, and judges each.
-fn assemble(ptxas: &Ptxas, file: &Path, arch: &str, devices: &BTreeSet<u32>, members: &[&Part]) -> Result<Assembled> {
+fn assemble(
+    ptxas: &Ptxas,
+    file: &Path,
+    arch: &str,
+    devices: &BTreeSet<u32>,
+    members: &[&BuildPart],
+) -> Result<Assembled> {
     let arch = arch::number(arch).context("an architecture is a number")?;
     let mut assembled = Assembled {
         own: vec![None; members.len()],

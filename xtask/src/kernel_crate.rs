@@ -41,7 +41,7 @@ pub struct KernelCrate {
 }
 
 /// What is built from one entry point.
-pub struct Part<'a> {
+pub struct BuildPart<'a> {
     /// Its text.
     pub item: &'a Item,
     /// The module it goes to: its own; of a user's entry that is no operator's, the crate's.
@@ -60,7 +60,7 @@ struct Stated<'a> {
     facts: Facts,
 }
 
-impl<'a> Part<'a> {
+impl<'a> BuildPart<'a> {
     /// An entry of which the facts are known.
     fn of(item: &'a Item, facts: Facts) -> Self {
         let [max_threads, min_blocks, _, _, fuses, barriers, _] = facts;
@@ -111,26 +111,26 @@ impl KernelCrate {
     }
 
     /// What is to be made of each entry point of a module: of ours, of those that are wanted; nothing of ours in a user's crate.
-    pub fn parts<'a>(&self, wanted: &Wanted, module: &'a Module) -> Result<Vec<Part<'a>>> {
+    pub fn parts<'a>(&self, wanted: &Wanted, module: &'a Module) -> Result<Vec<BuildPart<'a>>> {
         let stated = self.stated(module)?;
         let part = |item| self.part(wanted, item, &stated);
         Ok(module.entries().filter_map(part).collect())
     }
 
-    fn part<'a>(&self, wanted: &Wanted, item: &'a Item, stated: &[Stated]) -> Option<Part<'a>> {
+    fn part<'a>(&self, wanted: &Wanted, item: &'a Item, stated: &[Stated]) -> Option<BuildPart<'a>> {
         let stated = stated.iter().find(|stated| stated.name == item.name);
         if self.ours {
             let entry = wanted.entries.iter().find(|entry| entry.name() == item.name)?;
-            return Some(Part::of(
+            return Some(BuildPart::of(
                 item,
                 stated.map_or_else(|| entry.facts(), |stated| stated.facts),
             ));
         }
         let known = ours::kernels().find(|kernel| kernel.name() == item.name);
         if let Some(stated) = stated {
-            return Some(Part::of(item, stated.facts));
+            return Some(BuildPart::of(item, stated.facts));
         }
-        known.is_none().then(|| Part {
+        known.is_none().then(|| BuildPart {
             item,
             module: self.own.library.clone(),
             bounds: Bounds {

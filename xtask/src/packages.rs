@@ -84,12 +84,12 @@ pub fn users(folder: &Path, generator: &Generator) -> Result<KernelCrate> {
 struct Package {
     name: String,
     manifest_path: PathBuf,
-    targets: Vec<Target>,
+    targets: Vec<PackageTarget>,
     dependencies: Vec<Dependency>,
 }
 
 #[derive(Deserialize)]
-struct Target {
+struct PackageTarget {
     name: String,
     kind: Vec<String>,
 }
@@ -128,7 +128,7 @@ impl Package {
 
     /// Its library, as the compiler knows it.
     fn library(&self) -> Result<String> {
-        let is_library = |target: &&Target| target.kind.iter().any(|kind| kind.ends_with("lib"));
+        let is_library = |target: &&PackageTarget| target.kind.iter().any(|kind| kind.ends_with("lib"));
         let library = self.targets.iter().find(is_library);
         let library = library.with_context(|| format!("{} has no library to build kernels from", self.name))?;
         Ok(library.name.replace('-', "_"))

@@ -9,7 +9,7 @@ use crate::{
     kernel_crate::KernelCrate,
     paths,
     process::write_if_changed,
-    report::{Build, Row},
+    report::{Build, ReportRow},
     setup::Tools,
     wanted::Wanted,
 };
@@ -174,7 +174,7 @@ pub fn folder() -> PathBuf {
     paths::root().join("kernels-gpu/facts")
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &ReportRow) -> String {
     let figures = row.figures.unwrap_or_default();
     let figures = [figures.registers as usize, figures.shared as usize];
     let numbers = row.counts.columns().into_iter().chain(figures);
@@ -187,7 +187,7 @@ mod tests {
     use crate::facts::Counts;
 
     fn build(names: &[&str], shuffles: usize) -> Build {
-        let row = |name: &&str| Row {
+        let row = |name: &&str| ReportRow {
             name: (*name).to_owned(),
             counts: Counts {
                 shuffles,

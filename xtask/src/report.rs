@@ -30,12 +30,12 @@ pub struct Build {
     /// Devices for which it was assembled and its figures judged.
     pub devices: Vec<u32>,
     /// Its entry points.
-    pub entries: Vec<Row>,
+    pub entries: Vec<ReportRow>,
 }
 
 /// One entry point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct ReportRow {
     /// Its symbol.
     pub name: String,
     /// What it is made of.
@@ -48,8 +48,8 @@ impl Build {
     /// Adds what was built of it before. They are judged on the devices that both are.
     pub fn add(&mut self, before: Self) {
         self.devices.retain(|device| before.devices.contains(device));
-        let is_new = |row: &Row| self.entries.iter().all(|new| new.name != row.name);
-        let kept: Vec<Row> = before.entries.into_iter().filter(is_new).collect();
+        let is_new = |row: &ReportRow| self.entries.iter().all(|new| new.name != row.name);
+        let kept: Vec<ReportRow> = before.entries.into_iter().filter(is_new).collect();
         self.entries.extend(kept);
         self.entries.sort_by(|a, b| a.name.cmp(&b.name));
     }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn build(arch: &str) -> Build {
-        let row = Row {
+        let row = ReportRow {
             name: "sum_f32".to_owned(),
             counts: Counts {
                 bytes: 30_000,

@@ -27,13 +27,13 @@ pub struct Args {
 
 /// How many tests ended how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct TestCounts {
     passed: u64,
     failed: u64,
     skipped: u64,
 }
 
-impl AddAssign for Counts {
+impl AddAssign for TestCounts {
     fn add_assign(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -45,7 +45,7 @@ impl AddAssign for Counts {
 struct Done {
     name: &'static str,
     took: String,
-    tests: Option<Counts>,
+    tests: Option<TestCounts>,
     outcome: Result<()>,
 }
 
@@ -124,12 +124,12 @@ pub fn run(args: &Args) -> Result<()> {
     ];
     setup::ensure_browser();
     for (name, arguments) in CARGO_STEPS {
-        let mut tests = Counts::default();
+        let mut tests = TestCounts::default();
         let mut this = step(name, || run_cargo(arguments, &mut tests));
         this.tests = (arguments[0] == "test").then_some(tests);
         done.push(this);
     }
-    let mut tests = Counts::default();
+    let mut tests = TestCounts::default();
     let mut on_device = step("tests on a GPU", || device_tests(&mut tests));
     on_device.tests = Some(tests);
     done.push(on_device);
@@ -164,7 +164,7 @@ fn as_nvvm_has_them() -> Result<()> {
 }
 
 /// Runs the tests that need a GPU, where there is one or `WARPFOLD_REQUIRE_GPU` says so.
-fn device_tests(tests: &mut Counts) -> Result<()> {
+fn device_tests(tests: &mut TestCounts) -> Result<()> {
     let is_required = env::var_os("WARPFOLD_REQUIRE_GPU").is_some_and(|value| value == "1");
     if !is_required && !setup::has_driver() {
         println!("skipped: no NVIDIA driver is here; that they compile was checked by clippy");
@@ -174,12 +174,12 @@ fn device_tests(tests: &mut Counts) -> Result<()> {
     run_cargo(&["test", "-p", "warpfold-tests", "--test", DEVICE], tests)
 }
 
-/// Counts what the CPU backend runs for each element, in a build of its own: what is counted is the release profile.
+/// TestCounts what the CPU backend runs for each element, in a build of its own: what is counted is the release profile.
 fn instructions() -> Result<()> {
     setup::ensure_valgrind();
     run_cargo(
         &["run", "--release", "--package", "warpfold-instructions"],
-        &mut Counts::default(),
+        &mut TestCounts::default(),
     )
 }
 
@@ -201,7 +201,7 @@ fn step(name: &'static str, run: impl FnOnce() -> Result<()>) -> Done {
 }
 
 /// Runs cargo, shows what it prints, and adds up what its test programs say.
-fn run_cargo(arguments: &[&str], tests: &mut Counts) -> Result<()> {
+fn run_cargo(arguments: &[&str], tests: &mut TestCounts) -> Result<()> {
     let shown = format!("cargo {}", arguments.join(" "));
     println!("$ {shown}");
     let mut command: Command = cargo();
@@ -235,13 +235,13 @@ fn run_cargo(arguments: &[&str], tests: &mut Counts) -> Result<()> {
 }
 
 /// The counts in a test program's last line: `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
-fn counts_in(line: &str) -> Option<Counts> {
+fn counts_in(line: &str) -> Option<TestCounts> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     let of = |what: &str| {
         let count = counts.split("; ").find_map(|count| count.trim().strip_suffix(what))?;
         count.trim().parse().ok()
     };
-    Some(Counts {
+    Some(TestCounts {
         passed: of("passed")?,
         failed: of("failed")?,
         skipped: of("ignored")?,
@@ -249,7 +249,7 @@ fn counts_in(line: &str) -> Option<Counts> {
 }
 
 fn conclude(done: &[Done]) -> Result<()> {
-    let mut all = Counts::default();
+    let mut all = TestCounts::default();
     let mut rows = vec![["step", "outcome", "time", "tests"].map(str::to_owned).to_vec()];
     for step in done {
         let outcome = if step.outcome.is_ok() { "ok" } else { "FAILED" };
@@ -269,7 +269,7 @@ fn conclude(done: &[Done]) -> Result<()> {
     Ok(())
 }
 
-fn line(counts: Counts) -> String {
+fn line(counts: TestCounts) -> String {
     format!(
         "{} passed, {} failed, {} skipped",
         counts.passed, counts.failed, counts.skipped

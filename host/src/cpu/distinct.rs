@@ -53,9 +53,9 @@ const NEAR: usize = 1 << 11;
 pub fn distinct<T: Element>(values: &[T]) -> u64 {
     const { assert!(has_key::<T>(), "elements of at most 8 bytes have keys") };
     if T::TYPE.bytes() == 8 {
-        count::<T, u64>(values, &mut Table::default())
+        count::<T, u64>(values, &mut KeyTable::default())
     } else {
-        count::<T, u32>(values, &mut Table::default())
+        count::<T, u32>(values, &mut KeyTable::default())
     }
 }
 
@@ -131,7 +131,7 @@ fn zeros(count: u64) -> Result<Vec<u64>, Error> {
 
 fn count_segments<T: Element, K: Key>(values: &[T], segments: &Segments, answers: &mut [u64]) {
     pool::runs(answers, 1, 1, &|first, run| {
-        let table = &mut Table::<K>::default();
+        let table = &mut KeyTable::<K>::default();
         for (answer, ends) in run.iter_mut().zip(segments.offsets()[first..].windows(2)) {
             *answer = count(&values[ends[0] as usize..ends[1] as usize], table);
         }
@@ -144,7 +144,7 @@ fn count_extents<T: Element, K: Key>(values: &[T], extents: &Extents, answers: &
     // Neighbours together, so that what a cache line holds for several of them is read once.
     let group = (FEW / len).max(1);
     pool::runs(answers, group, 1, &|first, run| {
-        let (table, starts) = (&mut Table::<K>::default(), &mut vec![]);
+        let (table, starts) = (&mut KeyTable::<K>::default(), &mut vec![]);
         for (i, answers) in (first..).zip(run.chunks_mut(group)) {
             let first = (i * group) as u64;
             if extents.is_contiguous() {
@@ -170,7 +170,7 @@ impl Key for u32 {}
 impl Key for u64 {}
 
 /// The number of distinct elements; `table` is anything.
-fn count<T: Element, K: Key>(values: &[T], table: &mut Table<K>) -> u64 {
+fn count<T: Element, K: Key>(values: &[T], table: &mut KeyTable<K>) -> u64 {
     if values.len() > FEW {
         return if T::TYPE.bytes() <= 2 {
             count_marked(values)
@@ -226,7 +226,7 @@ fn count_parts<T: Element, K: Key>(values: &[T]) -> u64 {
         }
         handed_on
     });
-    let of_part = |table: &mut Table<K>, part: usize| {
+    let of_part = |table: &mut KeyTable<K>, part: usize| {
         let keys = || handed_on.iter().map(|all| &all[part]);
         table.empty(keys().map(Vec::len).sum());
         let new = keys()
@@ -236,7 +236,7 @@ fn count_parts<T: Element, K: Key>(values: &[T]) -> u64 {
     };
     let mut new = vec![0; parts];
     pool::runs(&mut new, 1, 1, &|first, run| {
-        let table = &mut Table::default();
+        let table = &mut KeyTable::default();
         (first..).zip(run).for_each(|(part, new)| *new = of_part(table, part));
     });
     new.iter().sum()
@@ -244,13 +244,13 @@ fn count_parts<T: Element, K: Key>(values: &[T]) -> u64 {
 
 /// A hash table, by open addressing with linear probing, a power of two of slots, at most half of which are taken.
 #[derive(Default)]
-struct Table<K> {
+struct KeyTable<K> {
     slots: Vec<K>,
     /// Whether the key 0, whose bits are those of an empty slot, was inserted.
     has_zero: bool,
 }
 
-impl<K: Key> Table<K> {
+impl<K: Key> KeyTable<K> {
     /// Takes all keys out, and has room for as many as `keys`.
     fn empty(&mut self, keys: usize) {
         self.slots.clear();

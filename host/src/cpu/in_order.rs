@@ -1,4 +1,4 @@
-//! Extents whose elements meet one beside the other, for an operator that does not commute.
+//! Extents whose elements are combined in their order, for an operator that does not commute.
 
 use warpfold_kernels::{
     element::Item,

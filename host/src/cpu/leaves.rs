@@ -9,7 +9,7 @@ use warpfold_kernels::{
 
 use super::{
     rows::Rows,
-    states::{States, Word, meet},
+    states::{States, Word, combine_columns},
 };
 
 /// Columns of the leaves in a strip, together: with two buffers, 6 KiB for each word of a state.
@@ -48,9 +48,9 @@ pub(super) fn fold_leaves<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS:
     // The columns of a leaf, then the leaves: neighbours both times.
     let mut state = [op.identity()];
     if const { M::ALGEBRA.sums_relative } && all_bounded {
-        meet(simd, Bounded(op), columns, pairs, even * width, &mut state);
+        combine_columns(simd, Bounded(op), columns, pairs, even * width, &mut state);
     } else {
-        meet(simd, op, columns, pairs, even * width, &mut state);
+        combine_columns(simd, op, columns, pairs, even * width, &mut state);
     }
     state[0]
 }

@@ -3,7 +3,7 @@
 use warpfold_kernels::{
     element::Item,
     monoids::Monoid,
-    tree::{ColumnFold as _, Place, Positional as _, leaf_elements, row_elements},
+    tree::{ColumnFold as _, Positional as _, Predicated, leaf_elements, row_elements},
 };
 
 use super::carries::Carries;
@@ -39,7 +39,7 @@ fn fold_leaf<T: Item, M: Monoid<T>>(op: M, leaf: &[T], columns: &mut Vec<M::Stat
     columns.extend((0..width.min(leaf.len())).map(|column| {
         let places = std::array::from_fn(|row| {
             let value = leaf.get(row * width + column);
-            Place {
+            Predicated {
                 value: *value.unwrap_or(&leaf[0]),
                 is_there: value.is_some(),
             }

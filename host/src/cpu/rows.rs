@@ -9,10 +9,10 @@
 use warpfold_kernels::{
     element::Item,
     monoids::{Monoid, relative},
-    tree::{ColumnFold as _, LEAF_BYTES, Place, ROWS, RelativeSum, leaf_elements, row_elements},
+    tree::{ColumnFold as _, LEAF_BYTES, Predicated, ROWS, RelativeSum, leaf_elements, row_elements},
 };
 
-use super::states::{Block, Part, Word};
+use super::states::{Block, StatesPart, Word};
 
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
@@ -83,7 +83,7 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
     pub(super) fn fold<M: Monoid<T>, W: Word, const FIELDS: usize>(
         self,
         op: M,
-        mut columns: Part<'_, W, FIELDS>,
+        mut columns: StatesPart<'_, W, FIELDS>,
         first: u64,
     ) -> bool {
         if const { M::ALGEBRA.sums_relative } {
@@ -127,7 +127,7 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
     fn fold_relative<M: Monoid<T>, W: Word, const FIELDS: usize>(
         self,
         op: M,
-        mut columns: Part<'_, W, FIELDS>,
+        mut columns: StatesPart<'_, W, FIELDS>,
         first: u64,
     ) -> bool {
         let width = const { row_elements::<T>() };
@@ -175,9 +175,9 @@ impl<T: Item, const WHOLE: bool> Rows<'_, T, WHOLE> {
     }
 
     #[inline(always)]
-    fn place(self, value: T, row: u32, column: usize) -> Place<T> {
+    fn place(self, value: T, row: u32, column: usize) -> Predicated<T> {
         let number = row * const { row_elements::<T>() as u32 } + column as u32;
-        Place {
+        Predicated {
             value,
             is_there: WHOLE || number < self.there,
         }

@@ -1,7 +1,7 @@
-//! Row operations: rows side by side on all cores, each with the vector instructions of the machine.
+//! OneRow operations: rows side by side on all cores, each with the vector instructions of the machine.
 //!
 //! A row is read from memory to be folded and from a near cache to be mapped, leaf by leaf; answers are written once, to where they are to lie.
-//! Rows that lie apart are gathered first, some at a time.
+//! InputRows that lie apart are gathered first, some at a time.
 
 mod convert;
 mod map;
@@ -22,14 +22,14 @@ use super::{TASK, pool};
 use crate::{layout::Extents, operand::source::gather};
 use convert::Load;
 use scratch::Scratch;
-use strip::{Buffers, Elements, Place, Shape, Take, roomy};
+use strip::{Buffers, Elements, Shape, StripPlace, Take, roomy};
 
 /// Strips from which on several threads have a row.
 const LONG: usize = 8;
 
 /// The second array.
 #[derive(Clone, Copy)]
-pub(crate) enum Second<'a, T> {
+pub(crate) enum SecondRows<'a, T> {
     /// There is none.
     Nothing,
     /// The operation takes an element of each.
@@ -42,13 +42,13 @@ pub(crate) enum Second<'a, T> {
     Residual(&'a [T]),
 }
 
-/// Rows, and all that is read beside them.
+/// InputRows, and all that is read beside them.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<'a, T> {
+pub(crate) struct InputRows<'a, T> {
     /// The array.
     pub(crate) values: &'a [T],
     /// The other.
-    pub(crate) second: Second<'a, T>,
+    pub(crate) second: SecondRows<'a, T>,
     /// Where the rows of both lie.
     pub(crate) from: &'a [Extents; 2],
     /// Where the answers' do.
@@ -83,7 +83,7 @@ pub(crate) struct Split<'a> {
 }
 
 /// What row operations make of rows.
-pub(crate) struct Done<T, U> {
+pub(crate) struct MappedRows<T, U> {
     /// The answers, as they are to lie.
     pub(crate) answers: Vec<U>,
     /// Sums with a residual, likewise; nothing without.
@@ -92,7 +92,7 @@ pub(crate) struct Done<T, U> {
     pub(crate) known: Vec<[f32; 4]>,
 }
 
-impl<'a, T> Second<'a, T> {
+impl<'a, T> SecondRows<'a, T> {
     /// That of some elements.
     fn part(self, range: Range<usize>) -> Self {
         match self {
@@ -105,7 +105,7 @@ impl<'a, T> Second<'a, T> {
     }
 }
 
-impl<T: RowElement> Rows<'_, T> {
+impl<T: RowElement> InputRows<'_, T> {
     fn seen(&self, row: usize) -> usize {
         let len = self.from[0].len;
         match self.causal {
@@ -156,17 +156,17 @@ fn are_in_order(extents: &Extents) -> bool {
 /// Folds and maps the rows of an array, to answers as they are to lie, if there are to be any: with sums with a residual, and what else is known.
 pub(crate) fn map_rows<T: RowElement + Pod, U: RowElement + Pod, O: RowOp>(
     op: O,
-    rows: &Rows<'_, T>,
+    rows: &InputRows<'_, T>,
     answers: &mut [U],
 ) -> (Vec<T>, Vec<[f32; 4]>) {
     let (len, count) = (rows.from[0].len as usize, rows.from[0].count as usize);
-    let is_residual = matches!(rows.second, Second::Residual(_));
+    let is_residual = matches!(rows.second, SecondRows::Residual(_));
     let sums = |count: usize| zeroed_vec(if is_residual { count * len } else { 0 });
     let (mut all_sums, mut known) = (sums(count), vec![[0.0; 4]; count]);
     let together = (TASK / (len * T::TYPE.bytes()).max(1)).max(1);
-    let each = |part: Part<'_, T, U>| map_part(op, rows, part);
+    let each = |part: RowsOfPart<'_, T, U>| map_part(op, rows, part);
     if are_in_order(rows.to) {
-        let all = Part {
+        let all = RowsOfPart {
             first: 0,
             answers,
             sums: &mut all_sums,
@@ -181,7 +181,7 @@ pub(crate) fn map_rows<T: RowElement + Pod, U: RowElement + Pod, O: RowOp>(
         let (first, count) = (number * some, known.len());
         let mut here: Vec<U> = zeroed_vec(if rows.maps { count * len } else { 0 });
         let mut sums = sums(count);
-        let part = Part {
+        let part = RowsOfPart {
             first,
             answers: &mut here,
             sums: &mut sums,
@@ -195,14 +195,14 @@ pub(crate) fn map_rows<T: RowElement + Pod, U: RowElement + Pod, O: RowOp>(
 }
 
 /// Where some rows' answers are to lie, one after the other.
-struct Part<'a, T, U> {
+struct RowsOfPart<'a, T, U> {
     first: usize,
     answers: &'a mut [U],
     sums: &'a mut [T],
     known: &'a mut [[f32; 4]],
 }
 
-impl<T: Send, U: Send> Part<'_, T, U> {
+impl<T: Send, U: Send> RowsOfPart<'_, T, U> {
     /// Takes away the first rows, at most so many; none if none are left.
     fn split(&mut self, rows: usize) -> Option<Self> {
         let left = self.known.len();
@@ -210,7 +210,7 @@ impl<T: Send, U: Send> Part<'_, T, U> {
         let first = self.first;
         self.first += rows;
         // Of arrays that there are not, nothing.
-        Some(Part {
+        Some(RowsOfPart {
             first,
             answers: self.answers.split_off_mut(..self.answers.len() / left.max(1) * rows)?,
             sums: self.sums.split_off_mut(..self.sums.len() / left.max(1) * rows)?,
@@ -252,7 +252,7 @@ pub(crate) fn place<X: Copy>(rows: &[X], to: &mut [X], extents: &Extents, first:
     }
 }
 
-/// Rows of one array, in order: where they lie, or gathered.
+/// InputRows of one array, in order: where they lie, or gathered.
 fn rows_of<'a, X: Item>(values: &'a [X], extents: &Extents, rows: &Range<usize>, gathered: &'a mut Vec<X>) -> &'a [X] {
     let (len, count) = (extents.len as usize, rows.len());
     if len == 0 {
@@ -266,7 +266,11 @@ fn rows_of<'a, X: Item>(values: &'a [X], extents: &Extents, rows: &Range<usize>,
 }
 
 /// Folds and maps some rows, on one thread unless they are long.
-fn map_part<T: RowElement + Pod, U: RowElement + Pod, O: RowOp>(op: O, rows: &Rows<'_, T>, mut part: Part<'_, T, U>) {
+fn map_part<T: RowElement + Pod, U: RowElement + Pod, O: RowOp>(
+    op: O,
+    rows: &InputRows<'_, T>,
+    mut part: RowsOfPart<'_, T, U>,
+) {
     let [from, other] = rows.from;
     let len = from.len as usize;
     let numbers = part.first..part.first + part.known.len();
@@ -274,14 +278,14 @@ fn map_part<T: RowElement + Pod, U: RowElement + Pod, O: RowOp>(op: O, rows: &Ro
     let values = rows_of(rows.values, from, &numbers, &mut own);
     let others = |array, gathered| rows_of(array, other, &numbers, gathered);
     let second = match rows.second {
-        Second::Nothing => Second::Nothing,
-        Second::Pair(array) => Second::Pair(others(array, &mut own_second)),
-        Second::Added(array, factor) => Second::Added(others(array, &mut own_second), factor),
-        Second::Residual(array) => Second::Residual(others(array, &mut own_second)),
-        Second::Mask(array) => Second::Mask(rows_of(array, other, &numbers, &mut own_mask)),
+        SecondRows::Nothing => SecondRows::Nothing,
+        SecondRows::Pair(array) => SecondRows::Pair(others(array, &mut own_second)),
+        SecondRows::Added(array, factor) => SecondRows::Added(others(array, &mut own_second), factor),
+        SecondRows::Residual(array) => SecondRows::Residual(others(array, &mut own_second)),
+        SecondRows::Mask(array) => SecondRows::Mask(rows_of(array, other, &numbers, &mut own_mask)),
     };
     let mut scratch = Scratch::new();
-    let shape = Row::<T, O>::shape(len);
+    let shape = OneRow::<T, O>::shape(len);
     let mut some = vec![];
     while let Some(mut together) = part.split(shape.rows_together()) {
         some.clear();
@@ -292,12 +296,12 @@ fn map_part<T: RowElement + Pod, U: RowElement + Pod, O: RowOp>(op: O, rows: &Ro
             let seen = at..at + rows.seen(number);
             let mut values = &values[seen.clone()];
             let (mut second, mut negates) = (second.part(seen), op.negates());
-            if let (Second::Residual(array), Some(sums)) = (second, together.sums.split_off_mut(..sums)) {
+            if let (SecondRows::Residual(array), Some(sums)) = (second, together.sums.split_off_mut(..sums)) {
                 scratch.add([values, array], negates, sums);
-                (values, second, negates) = (&*sums, Second::Nothing, false);
+                (values, second, negates) = (&*sums, SecondRows::Nothing, false);
             }
             let (given, target) = rows.given(number, values);
-            some.push(Row {
+            some.push(OneRow {
                 op,
                 columns: rows.columns(number),
                 span: rows.shares.span as usize,
@@ -321,14 +325,14 @@ fn map_part<T: RowElement + Pod, U: RowElement + Pod, O: RowOp>(op: O, rows: &Ro
 
 /// A row.
 #[derive(Clone, Copy)]
-struct Row<'a, T, O> {
+struct OneRow<'a, T, O> {
     op: O,
     columns: [Option<&'a [f32]>; 2],
     /// Columns that share a weight.
     span: usize,
     /// Of those elements that are seen.
     values: &'a [T],
-    second: Second<'a, T>,
+    second: SecondRows<'a, T>,
     /// Whether they are to be negated: sums with a residual are of such that were.
     negates: bool,
     /// Whether they are multiplied by 0.
@@ -341,16 +345,16 @@ struct Row<'a, T, O> {
     split: Option<(Split<'a>, usize)>,
 }
 
-impl<'a, T: RowElement + Pod, O: RowOp> Row<'a, T, O> {
+impl<'a, T: RowElement + Pod, O: RowOp> OneRow<'a, T, O> {
     /// How its leaves lie.
     fn shape(len: usize) -> Shape {
         Shape::of(len, 512 / T::TYPE.bytes(), ROWS / O::Value::ARRAYS)
     }
 
     /// Which elements are a leaf's, if it has any.
-    fn place(&self, shape: Shape, leaf: usize) -> Place<'a, O> {
+    fn place(&self, shape: Shape, leaf: usize) -> StripPlace<'a, O> {
         let at = (leaf * shape.leaf).min(self.values.len());
-        Place {
+        StripPlace {
             op: self.op,
             columns: self.columns,
             span: self.span,
@@ -361,13 +365,19 @@ impl<'a, T: RowElement + Pod, O: RowOp> Row<'a, T, O> {
     }
 
     /// The elements of a leaf: as f32 in a part of the buffer, where they may be already, or where they lie if they are that.
-    fn read(&self, place: &Place<'a, O>, buffers: &mut Buffers, to: Range<usize>, is_loaded: bool) -> Elements<'a> {
+    fn read(
+        &self,
+        place: &StripPlace<'a, O>,
+        buffers: &mut Buffers,
+        to: Range<usize>,
+        is_loaded: bool,
+    ) -> Elements<'a> {
         let range = place.at..place.at + place.seen;
         let (values, second) = (&self.values[range.clone()], self.second.part(range));
         if let (Some(values), false) = (floats(values), self.negates || self.zeroes || O::TAKES_COLUMNS) {
             match second {
-                Second::Nothing => return Elements::InPlace([values; 2]),
-                Second::Pair(array) => {
+                SecondRows::Nothing => return Elements::InPlace([values; 2]),
+                SecondRows::Pair(array) => {
                     if let Some(array) = floats(array) {
                         return Elements::InPlace([values, array]);
                     }

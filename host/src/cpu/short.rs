@@ -5,7 +5,7 @@ use warpfold_kernels::{element::Item, monoids::Monoid};
 
 use super::{
     leaves::WIDTH,
-    states::{Block, States, Word, meet},
+    states::{Block, States, Word, combine_columns},
 };
 
 /// Elements that are lifted at once: so many that the compiler makes vector code of it.
@@ -47,6 +47,6 @@ pub(super) fn fold<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize,
             }
             columns.fill(i * width + len, (i + 1) * width, op.identity());
         }
-        meet(simd, op, columns, pairs, width, states);
+        combine_columns(simd, op, columns, pairs, width, states);
     }
 }

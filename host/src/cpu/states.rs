@@ -61,7 +61,7 @@ impl<W: Word, const WIDTH: usize> Field<W, WIDTH> {
 }
 
 /// Some of them, to be written.
-pub(super) struct Part<'a, W, const FIELDS: usize>([&'a mut [W]; FIELDS]);
+pub(super) struct StatesPart<'a, W, const FIELDS: usize>([&'a mut [W]; FIELDS]);
 
 /// A few states, written one after the other before they are put where they belong: of arrays a compiler knows the lengths, so no index is
 /// checked in the loop, which would keep it from being vector code.
@@ -86,7 +86,7 @@ impl<W: Word, const COUNT: usize, const FIELDS: usize> Block<W, COUNT, FIELDS> {
     }
 }
 
-impl<W: Word, const FIELDS: usize> Part<'_, W, FIELDS> {
+impl<W: Word, const FIELDS: usize> StatesPart<'_, W, FIELDS> {
     /// Writes as many states as a block has from `first` on.
     #[inline(always)]
     pub(super) fn put<const COUNT: usize>(&mut self, first: usize, block: &Block<W, COUNT, FIELDS>) {
@@ -117,8 +117,8 @@ impl<W: Word, const WIDTH: usize, const FIELDS: usize> States<W, WIDTH, FIELDS> 
 
     /// `count` states from `first` on.
     #[inline(always)]
-    pub(super) fn part(&mut self, first: usize, count: usize) -> Part<'_, W, FIELDS> {
-        Part(self.0.each_mut().map(|field| &mut field.words[first..first + count]))
+    pub(super) fn part(&mut self, first: usize, count: usize) -> StatesPart<'_, W, FIELDS> {
+        StatesPart(self.0.each_mut().map(|field| &mut field.words[first..first + count]))
     }
 
     /// Writes one state to all from `first` up to `end`.
@@ -148,7 +148,15 @@ impl<W: Word, const WIDTH: usize, const FIELDS: usize> States<W, WIDTH, FIELDS> 
 /// Each `width` columns, a power of two, are combined to a state, neighbours first. What folds them is compiled once for the short extents and the
 /// long ones of an operator.
 #[inline(always)]
-pub(super) fn meet<S: Simd, T, M: Monoid<T>, W: Word, const WIDTH: usize, const HALF: usize, const FIELDS: usize>(
+pub(super) fn combine_columns<
+    S: Simd,
+    T,
+    M: Monoid<T>,
+    W: Word,
+    const WIDTH: usize,
+    const HALF: usize,
+    const FIELDS: usize,
+>(
     simd: S,
     op: M,
     columns: &mut States<W, WIDTH, FIELDS>,

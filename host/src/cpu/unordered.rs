@@ -15,7 +15,7 @@ use warpfold_kernels::{
     element::Item,
     monoids::{Monoid, Words},
     tree::{
-        Again, AtHand, ColumnFold, Part, Place, Positional as _, ROWS, Unordered as _, leaf_elements, row_elements,
+        Again, AtHand, ColumnFold, Part, Positional as _, Predicated, ROWS, Unordered as _, leaf_elements, row_elements,
     },
 };
 
@@ -120,7 +120,7 @@ fn fold_strips<S: Simd, T: Item, M: Monoid<T>, W: Word, const FIELDS: usize>(
         for leaf in strip.chunks(leaf) {
             let is_plain = first > 0 && !may_change(op, unordered.0, leaf);
             let state = if is_plain {
-                op.unordered().fold_unordered(Run(leaf))
+                op.unordered().fold_unordered(PlainRun(leaf))
             } else {
                 fold_leaves(simd, Half::<M, false>(op), leaf, columns, pairs).0
             };
@@ -228,7 +228,7 @@ impl<T: Item, M: Monoid<T>, const ROUNDED: bool> Monoid<T> for Half<M, ROUNDED> 
 
 impl<T: Item, M: Monoid<T>, const ROUNDED: bool> ColumnFold<T, HalfState<T, M, ROUNDED>> for Half<M, ROUNDED> {
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> HalfState<T, M, ROUNDED> {
+    fn fold_column(self, column: [Predicated<T>; ROWS], index: u64, pitch: u64) -> HalfState<T, M, ROUNDED> {
         HalfState::of(self.0.column_fold().fold_column(column, index, pitch))
     }
 }
@@ -267,16 +267,16 @@ impl<T: Item, M: Monoid<T>> Monoid<T> for Plain<M> {
 
 impl<T: Item, M: Monoid<T>> ColumnFold<T, HalfState<T, M, true>> for Plain<M> {
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> HalfState<T, M, true> {
-        HalfState::of(self.0.unordered().fold_fast(AtHand(Column(column)), true).0)
+    fn fold_column(self, column: [Predicated<T>; ROWS], _: u64, _: u64) -> HalfState<T, M, true> {
+        HalfState::of(self.0.unordered().fold_fast(AtHand(PartColumn(column)), true).0)
     }
 }
 
 /// A whole column of a leaf.
 #[derive(Clone, Copy)]
-struct Column<T>([Place<T>; ROWS]);
+struct PartColumn<T>([Predicated<T>; ROWS]);
 
-impl<T: Item> Part<T> for Column<T> {
+impl<T: Item> Part<T> for PartColumn<T> {
     const COLUMNS: usize = 1;
     const AT_HAND: bool = true;
 
@@ -288,9 +288,9 @@ impl<T: Item> Part<T> for Column<T> {
 
 /// Elements that follow one another, for operators to which no order matters.
 #[derive(Clone, Copy)]
-struct Run<'a, T>(&'a [T]);
+struct PlainRun<'a, T>(&'a [T]);
 
-impl<T: Item> Again<T> for Run<'_, T> {
+impl<T: Item> Again<T> for PlainRun<'_, T> {
     #[inline(always)]
     fn fold<M: Monoid<T>>(self, op: M) -> M::State {
         let mut all = op.identity();

@@ -177,7 +177,7 @@ impl Checkpoint {
         if ends_in(&path, ".index.json") {
             return self.open_index(&path);
         }
-        match Part::of(&path) {
+        match Shard::of(&path) {
             Some(part) => {
                 self.open_parts(&part, path.parent().unwrap_or(Path::new("")));
                 // The file that was named must be one that can be opened.
@@ -212,7 +212,7 @@ impl Checkpoint {
         let mut parts = HashSet::new();
         for name in names {
             let path = folder.join(name);
-            match Part::of(&path) {
+            match Shard::of(&path) {
                 Some(part) if parts.insert((part.stem.clone(), part.count)) => self.open_parts(&part, folder),
                 None if has_extension(&path, &EXTENSIONS) => self.open_shard(path, Vec::new()),
                 _ => {}
@@ -234,7 +234,7 @@ impl Checkpoint {
     }
 
     /// Opens all parts of a split file.
-    fn open_parts(&mut self, part: &Part, folder: &Path) {
+    fn open_parts(&mut self, part: &Shard, folder: &Path) {
         let (files, faults) = (self.files.len(), self.faults.len());
         for number in 1..=part.count {
             self.open_shard(folder.join(part.name(number)), Vec::new());
@@ -363,12 +363,12 @@ impl Index {
 }
 
 /// A part of a split `.gguf` file, by its name: `STEM-00001-of-00005.gguf`.
-struct Part {
+struct Shard {
     stem: String,
     count: u32,
 }
 
-impl Part {
+impl Shard {
     fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.strip_suffix(".gguf")?;
         let number = |text: &str| (text.len() == 5).then(|| text.parse().ok()).flatten();

@@ -23,12 +23,12 @@ pub(super) enum Literal<'a> {
     /// In brackets.
     List(Vec<Literal<'a>>),
     /// In braces.
-    Dictionary(Vec<Entry<'a>>),
+    Dictionary(Vec<DictEntry<'a>>),
 }
 
 /// A key of a dictionary and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry<'a> {
+pub(super) struct DictEntry<'a> {
     pub key: Literal<'a>,
     pub value: Literal<'a>,
     /// The value as it is written.
@@ -159,7 +159,7 @@ impl<'a> Parser<'a> {
             let start = parser.at;
             let value = parser.value()?;
             let written = &parser.text[start..parser.at];
-            entries.push(Entry { key, value, written });
+            entries.push(DictEntry { key, value, written });
             Ok(())
         })?;
         Ok(Literal::Dictionary(entries))
@@ -351,7 +351,7 @@ mod tests {
             Literal::Dictionary(entries) => Literal::Dictionary(
                 entries
                     .into_iter()
-                    .map(|entry| Entry {
+                    .map(|entry| DictEntry {
                         key: plain(entry.key),
                         value: plain(entry.value),
                         written: "",

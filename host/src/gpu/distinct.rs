@@ -19,7 +19,7 @@ use super::{
     Gpu, Workspace,
     answers::upload,
     context::Bound,
-    launch::{self, Function, Spot, array_of, device},
+    launch::{self, Function, Strides, array_of, device},
     memory::DeviceMemory,
     status::{self, Status as _, check},
 };
@@ -36,7 +36,7 @@ use crate::{
 pub struct PreparedDistinct<T> {
     gpu: Gpu,
     plan: DistinctPlan,
-    spot: Spot,
+    strides: Strides,
     /// The dimensions, where there are several; the numbers of segments.
     layout: Option<DeviceMemory<u64>>,
     /// Elements that the input has, or along axes has at least.
@@ -49,14 +49,14 @@ impl<T: Element> PreparedDistinct<T> {
     fn new(
         gpu: &Gpu,
         plan: DistinctPlan,
-        spot: Spot,
+        strides: Strides,
         layout: Option<DeviceMemory<u64>>,
         is_whole: bool,
     ) -> Result<Self, Error> {
         let bytes = T::TYPE.bytes();
-        if spot.reach.1 > isize::MAX as u64 / bytes as u64 {
+        if strides.reach.1 > isize::MAX as u64 / bytes as u64 {
             return Err(Error::LengthOverflow {
-                elements: spot.reach.1,
+                elements: strides.reach.1,
                 element_bytes: bytes,
             });
         }
@@ -64,7 +64,7 @@ impl<T: Element> PreparedDistinct<T> {
         Ok(Self {
             gpu: gpu.clone(),
             plan,
-            spot,
+            strides,
             layout,
             is_whole,
             function: gpu.inner.modules.kernel(&LIBRARY, plan.entry.note())?,
@@ -111,7 +111,7 @@ impl<T: Element> PreparedDistinct<T> {
     where
         T: DeviceCopy,
     {
-        let (prepared, got) = (self.spot.reach.1, input.len() as u64);
+        let (prepared, got) = (self.strides.reach.1, input.len() as u64);
         if got < prepared || self.is_whole && got > prepared {
             return Err(Error::LengthMismatch { prepared, got });
         }
@@ -185,7 +185,7 @@ impl<T: Element> PreparedDistinct<T> {
             rows: plan.rows,
         };
         let passed = params.passed(kernels::Launch {
-            arrays: [array_of(self.spot, input, T::TYPE.bytes()), Array::NONE],
+            arrays: [array_of(self.strides, input, T::TYPE.bytes()), Array::NONE],
             len: plan.len,
             count: plan.count,
             layout: device(self.layout.as_ref().map_or(0, DeviceMemory::address)),
@@ -240,12 +240,12 @@ impl Gpu {
     /// [`Error::LengthOverflow`] where elements or table would not fit in the address space; [`Error::NoPtx`], [`Error::StalePtx`],
     /// [`Error::DriverTooOld`], [`Error::Driver`].
     pub fn prepare_distinct<T: Element>(&self, len: u64) -> Result<PreparedDistinct<T>, Error> {
-        let spot = Spot {
+        let strides = Strides {
             step: 1,
             reach: (0, len),
-            ..Spot::default()
+            ..Strides::default()
         };
-        PreparedDistinct::new(self, DistinctPlan::new(T::TYPE, len)?, spot, None, true)
+        PreparedDistinct::new(self, DistinctPlan::new(T::TYPE, len)?, strides, None, true)
     }
 
     /// The same of each extent of an array of that layout along axes.
@@ -266,13 +266,13 @@ impl Gpu {
             let numbers = extents.dimensions();
             DeviceMemory::of_numbers(self, &numbers)
         });
-        let spot = Spot {
+        let strides = Strides {
             first: extents.offset,
             stride: extents.stride(),
             step: extents.stride_within(),
             reach: layout.reach().unwrap_or((0, 0)),
         };
-        PreparedDistinct::new(self, plan, spot, dimensions.transpose()?, false)
+        PreparedDistinct::new(self, plan, strides, dimensions.transpose()?, false)
     }
 
     /// The same of each segment of an array; the segments' numbers are put on the device.
@@ -286,12 +286,12 @@ impl Gpu {
         let mut numbers = room(2 * offsets.len() as u64)?;
         numbers.extend(offsets.iter().copied().chain(first_slots(T::TYPE, segments)));
         let numbers = DeviceMemory::of_numbers(self, &numbers)?;
-        let spot = Spot {
+        let strides = Strides {
             step: 1,
             reach: (0, segments.len()),
-            ..Spot::default()
+            ..Strides::default()
         };
-        PreparedDistinct::new(self, plan, spot, Some(numbers), true)
+        PreparedDistinct::new(self, plan, strides, Some(numbers), true)
     }
 
     /// How many distinct elements an array in device memory has, of any alignment, and waits for the answer. What are the same is said

@@ -128,7 +128,7 @@ pub(super) unsafe fn launch(
     function: Function,
     plan: &Plan,
     params: OpParams,
-    place: &Place,
+    place: &Placement,
     launch: Launch<'_>,
 ) -> Result<(), Error> {
     for (array, input) in launch.inputs.into_iter().enumerate() {
@@ -178,13 +178,13 @@ pub(super) unsafe fn launch(
 }
 
 /// An array of elements of so many bytes, as a launch passes it.
-pub(super) fn array_of(spot: Spot, address: u64, pitch: usize) -> Array {
+pub(super) fn array_of(strides: Strides, address: u64, pitch: usize) -> Array {
     let at = |element: u64| address + element * pitch as u64;
-    let [start, begin, end] = [spot.first, spot.reach.0, spot.reach.1].map(at);
+    let [start, begin, end] = [strides.first, strides.reach.0, strides.reach.1].map(at);
     Array {
         start: device(start),
-        stride: spot.stride,
-        step: spot.step,
+        stride: strides.stride,
+        step: strides.step,
         around: Around(begin as usize, end as usize),
     }
 }
@@ -330,16 +330,16 @@ pub(super) fn device<T>(address: u64) -> *mut T {
 }
 
 /// Where the extents lie.
-pub(super) struct Place {
+pub(super) struct Placement {
     /// In each array; nowhere in a second that there is not.
-    pub(super) arrays: [Spot; 2],
+    pub(super) arrays: [Strides; 2],
     /// The dimensions, where there are several; the numbers of segments, unless each launch brings its own.
     pub(super) layout: Option<DeviceMemory<u64>>,
 }
 
 /// Where the extents lie in an array, in elements from its first.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Spot {
+pub(super) struct Strides {
     /// The first element of the first extent.
     pub(super) first: u64,
     /// From one extent to the next, and from one element to the next.
@@ -349,11 +349,11 @@ pub(super) struct Spot {
     pub(super) reach: (u64, u64),
 }
 
-impl Place {
+impl Placement {
     /// In as many arrays as an entry has.
-    pub(super) fn new(arrays: usize, spot: impl Fn(usize) -> Spot, layout: Option<DeviceMemory<u64>>) -> Self {
-        let spot = |i| if i < arrays { spot(i) } else { Spot::default() };
-        let arrays = [spot(0), spot(1)];
+    pub(super) fn new(arrays: usize, strides: impl Fn(usize) -> Strides, layout: Option<DeviceMemory<u64>>) -> Self {
+        let strides = |i| if i < arrays { strides(i) } else { Strides::default() };
+        let arrays = [strides(0), strides(1)];
         Self { arrays, layout }
     }
 }

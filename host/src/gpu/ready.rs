@@ -9,7 +9,7 @@ use warpfold_kernels::{
 use super::{
     Gpu, Workspace,
     context::Bound,
-    launch::{self, Function, Launch, Place, Spot},
+    launch::{self, Function, Launch, Placement, Strides},
     memory::DeviceMemory,
 };
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) struct Ready {
     gpu: Gpu,
     pub(super) plan: Plan,
     params: OpParams,
-    place: Place,
+    place: Placement,
     function: Function,
 }
 
@@ -33,12 +33,12 @@ impl Ready {
     /// Of a whole array.
     pub(super) fn whole(gpu: &Gpu, op: &AnyOp, plan: Plan) -> Result<Self, Error> {
         op.check_extent(plan.len)?;
-        let spot = Spot {
+        let strides = Strides {
             step: 1,
             reach: (0, plan.len),
-            ..Spot::default()
+            ..Strides::default()
         };
-        Self::at(gpu, op, plan, Place::new(plan.entry.arrays, |_| spot, None))
+        Self::at(gpu, op, plan, Placement::new(plan.entry.arrays, |_| strides, None))
     }
 
     /// Along axes, each array with its layout, of which `extents` were made.
@@ -58,13 +58,13 @@ impl Ready {
             let numbers = Extents::dimensions_of(&each);
             DeviceMemory::of_numbers(gpu, &numbers)
         });
-        let spot = |i: usize| Spot {
+        let strides = |i: usize| Strides {
             first: extents[at(i)].offset,
             stride: extents[at(i)].stride(),
             step: extents[at(i)].stride_within(),
             reach: layouts[at(i)].reach().unwrap_or((0, 0)),
         };
-        let place = Place::new(plan.entry.arrays, spot, dimensions.transpose()?);
+        let place = Placement::new(plan.entry.arrays, strides, dimensions.transpose()?);
         Self::at(gpu, op, plan, place)
     }
 
@@ -77,12 +77,12 @@ impl Ready {
         numbers.extend(segments.offsets().iter().chain(addresses));
         numbers.resize(numbers.len() + no_masks, NO_MASK);
         let numbers = DeviceMemory::of_numbers(gpu, &numbers)?;
-        let spot = Spot {
+        let strides = Strides {
             step: i64::from(!addresses.is_empty()),
             reach: (0, segments.len()),
-            ..Spot::default()
+            ..Strides::default()
         };
-        let place = Place::new(plan.entry.arrays, |_| spot, Some(numbers));
+        let place = Placement::new(plan.entry.arrays, |_| strides, Some(numbers));
         Self::at(gpu, op, plan, place)
     }
 
@@ -90,16 +90,16 @@ impl Ready {
     pub(super) fn segmented(gpu: &Gpu, op: &AnyOp, len: u64, count: u64) -> Result<Self, Error> {
         op.check()?;
         let plan = Plan::segments(op.kernel()?, len, count)?;
-        let spot = Spot {
+        let strides = Strides {
             reach: (0, plan.len),
-            ..Spot::default()
+            ..Strides::default()
         };
-        Self::at(gpu, op, plan, Place::new(plan.entry.arrays, |_| spot, None))
+        Self::at(gpu, op, plan, Placement::new(plan.entry.arrays, |_| strides, None))
     }
 
-    fn at(gpu: &Gpu, op: &AnyOp, plan: Plan, place: Place) -> Result<Self, Error> {
+    fn at(gpu: &Gpu, op: &AnyOp, plan: Plan, place: Placement) -> Result<Self, Error> {
         let element_bytes = plan.entry.element.bytes();
-        for Spot { reach, .. } in place.arrays {
+        for Strides { reach, .. } in place.arrays {
             if reach.1 > (isize::MAX as u64) / element_bytes as u64 {
                 return Err(Error::LengthOverflow {
                     elements: reach.1,
@@ -126,17 +126,17 @@ impl Ready {
 
     /// Whether it folds all of its input, an element after the other, to one answer or in segments.
     fn is_whole(&self) -> bool {
-        let is_whole = |spot: &Spot| {
-            let one_run = self.plan.count == 1 && spot.step == 1;
-            spot.reach == (0, self.plan.len) && (one_run || self.plan.entry.kernel == Kernel::Segments)
+        let is_whole = |strides: &Strides| {
+            let one_run = self.plan.count == 1 && strides.step == 1;
+            strides.reach == (0, self.plan.len) && (one_run || self.plan.entry.kernel == Kernel::Segments)
         };
         self.place.arrays[..self.plan.entry.arrays].iter().all(is_whole)
     }
 
     /// Whether inputs of so many elements and an output of so many answers are what was prepared for.
     pub(super) fn check(&self, inputs: impl Iterator<Item = usize>, answers: usize) -> Result<(), Error> {
-        for (spot, input) in self.place.arrays.iter().zip(inputs) {
-            let (prepared, got) = (spot.reach.1, input as u64);
+        for (strides, input) in self.place.arrays.iter().zip(inputs) {
+            let (prepared, got) = (strides.reach.1, input as u64);
             let fits = if self.is_whole() {
                 got == prepared
             } else {

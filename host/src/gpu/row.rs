@@ -32,7 +32,7 @@ use warpfold_kernels::{
 use super::{
     Gpu, Workspace,
     context::Bound,
-    launch::{self, Function, Place, Spot},
+    launch::{self, Function, Placement, Strides},
     memory::DeviceMemory,
 };
 use crate::{
@@ -61,7 +61,7 @@ struct Ready {
     name: &'static str,
     plan: RowPlan,
     params: RowParams,
-    place: Place,
+    place: Placement,
     /// What the elements are, and the answers.
     kinds: [Kind; 2],
     /// Where answers lie: their dimensions, where there are several, and from a row to the next, from an element to the next.
@@ -178,13 +178,13 @@ impl Ready {
             let upload = |numbers: Vec<u64>| DeviceMemory::of_numbers(gpu, &numbers);
             numbers.map(upload).transpose()
         };
-        let spot = |array: usize| {
+        let strides = |array: usize| {
             let (extents, reach) = if array == 0 {
                 (from, reach)
             } else {
                 (other, problem.reach.unwrap_or((0, 0)))
             };
-            Spot {
+            Strides {
                 first: extents.offset,
                 stride: extents.stride(),
                 step: extents.stride_within(),
@@ -212,7 +212,11 @@ impl Ready {
             name: Op::NAME,
             plan,
             params,
-            place: Place::new(2, spot, upload(several.then(|| Extents::dimensions_of(&problem.from)))?),
+            place: Placement::new(
+                2,
+                strides,
+                upload(several.then(|| Extents::dimensions_of(&problem.from)))?,
+            ),
             kinds: [kind_of(Op::NAME, element)?, kind_of(Op::NAME, out)?],
             out_layout: upload(problem.to.has_several().then(|| problem.to.dimensions()))?,
             out_strides: [problem.to.stride(), problem.to.stride_within()],

@@ -299,7 +299,7 @@ macro_rules! manifest {
                 command (run: rounds masked emulated)
             }
             {
-                /// The variance: squared distances from the mean, summed in f64 (Chan's meeting of Welford's moments) and divided by
+                /// The variance: squared distances from the mean, summed in f64 (Chan's combination of Welford's moments) and divided by
                 /// `max(0, n − correction)`. NaN where `n ≤ correction`, and of a NaN or an infinity.
                 Variance {
                     /// What is taken off the number of elements: 1 for an estimate from a sample, 0 for the elements themselves. Finite.

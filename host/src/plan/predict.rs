@@ -23,7 +23,7 @@ pub struct Memory {
     pub bandwidth: f64,
     /// What a launch of one tile takes that reads next to nothing: the start, fetching instructions, a load's way, the answer.
     pub launch: Duration,
-    /// What a launch takes besides where blocks meet: slots and tickets go through memory, and the last block folds.
+    /// What a launch takes besides where blocks are combined: slots and tickets go through memory, and the last block folds.
     pub meeting: Duration,
 }
 
@@ -47,7 +47,7 @@ impl Memory {
 }
 
 impl Plan {
-    /// How long the launch takes on the device: `launch + meeting (where blocks meet) + bytes ÷ bandwidth`.
+    /// How long the launch takes on the device: `launch + meeting (where blocks are combined) + bytes ÷ bandwidth`.
     ///
     /// That is a model of folds that the memory limits, and of no others. Against the measured sums of f32 on an H200 it is within
     /// 12 % from 2¹⁶ elements on, and within 5 % from 2²²; below, where an array is one tile, it is 1.3 µs and a little, and 1.30 to

@@ -47,7 +47,7 @@ pub struct TensorsPlan {
 /// Warps of a block.
 const WARPS: u32 = 4;
 
-/// Tiles that are enough for a large GPU: with more leaves than that, a warp has several, and so fewer warps meet.
+/// Tiles that are enough for a large GPU: with more leaves than that, a warp has several, and so fewer warps are combined.
 const ENOUGH_TILES: u64 = 1 << 13;
 
 /// The most leaves of a tile: four are folded at once, so it is two turns.

@@ -61,7 +61,7 @@ use warpfold_kernels::{kernels::rowwise::Second as Kind, stages::columns::Shares
 
 use crate::{
     Error, RowFault,
-    cpu::rowwise::{Done, Rows, Second, Split, map_rows},
+    cpu::rowwise::{InputRows, MappedRows, SecondRows, Split, map_rows},
     layout::{Axes, Extents, Layout},
     operand::{AsView, View},
     room::room,
@@ -272,7 +272,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
     {
         let view = values.view();
         let shape = view.its_layout()?.shape().to_vec();
-        let (problem, Done { answers, sums, known }) = self.done_on_cpu(&view, None, into)?;
+        let (problem, MappedRows { answers, sums, known }) = self.done_on_cpu(&view, None, into)?;
         Ok(Mapped {
             shape,
             values: answers,
@@ -288,7 +288,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
         view: &View<'_, T>,
         states: Option<&[[f32; 4]]>,
         to: Option<&mut [U]>,
-    ) -> Result<(Problem, Done<T, U>), Error> {
+    ) -> Result<(Problem, MappedRows<T, U>), Error> {
         let layout = view.its_layout()?;
         let problem = self.problem(&layout)?;
         let [from, _] = &problem.from;
@@ -325,7 +325,7 @@ impl<'a, Op: Operation> Row<'a, Op> {
         });
         let (sums, known) = map_rows::<T, U, _>(
             self.op.op(),
-            &Rows {
+            &InputRows {
                 values: view.values,
                 second,
                 from: &problem.from,
@@ -341,21 +341,21 @@ impl<'a, Op: Operation> Row<'a, Op> {
             },
             to,
         );
-        Ok((problem, Done { answers, sums, known }))
+        Ok((problem, MappedRows { answers, sums, known }))
     }
 
     /// The other array, of that type, once weights and biases are found to be of types that its rows take.
-    pub(crate) fn second<T: RowElement>(&self) -> Result<Second<'a, T>, Error> {
+    pub(crate) fn second<T: RowElement>(&self) -> Result<SecondRows<'a, T>, Error> {
         for (name, floats) in self.columns() {
             floats.map_or(Ok(()), |floats| floats.values.check_narrow(name))?;
         }
         let Some((kind, operand)) = &self.other else {
-            return Ok(Second::Nothing);
+            return Ok(SecondRows::Nothing);
         };
         let what = "the other array";
         let floats = match operand.values {
             Values::Later => return Err(Error::Row(RowFault::Missing { what })),
-            Values::Bytes(bytes) => return Ok(Second::Mask(bytes)),
+            Values::Bytes(bytes) => return Ok(SecondRows::Mask(bytes)),
             Values::Floats(floats) => floats,
         };
         let values = T::of(floats).ok_or(Error::Row(RowFault::Types {
@@ -364,9 +364,9 @@ impl<'a, Op: Operation> Row<'a, Op> {
             array: T::TYPE.name(),
         }))?;
         Ok(match kind {
-            Kind::Added => Second::Added(values, self.op.factor()),
-            Kind::Residual => Second::Residual(values),
-            Kind::Nothing | Kind::Mask => Second::Pair(values),
+            Kind::Added => SecondRows::Added(values, self.op.factor()),
+            Kind::Residual => SecondRows::Residual(values),
+            Kind::Nothing | Kind::Mask => SecondRows::Pair(values),
         })
     }
 

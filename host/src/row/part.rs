@@ -10,7 +10,7 @@ use warpfold_kernels::{
 use super::{CrossEntropy, Losses, Mapped, Operation as _, Problem, Row, RowElement};
 use crate::{
     Error, RowFault,
-    cpu::rowwise::Done,
+    cpu::rowwise::MappedRows,
     operand::{AsView, View},
 };
 
@@ -121,10 +121,10 @@ impl Partials {
         let op = rowwise::CrossEntropy::new(0.0, 0.0, 0.0);
         let states = |row: usize| {
             let states = parts.iter().map(|part| part.state(row)).collect();
-            meet(states, |a, b| op.combine(of_words(a), of_words(b)), words_of)
+            combine_pairs(states, |a, b| op.combine(of_words(a), of_words(b)), words_of)
         };
         let logits = |row: usize| {
-            meet(
+            combine_pairs(
                 parts.iter().map(|part| part.logit(row)).collect(),
                 |a, b| a + b,
                 |sum| sum,
@@ -171,7 +171,7 @@ fn words_of(state: Weighted) -> [f32; STATE] {
 }
 
 /// Neighbours are combined until one is left, of at least one; a last one that has no neighbour stays as it is.
-fn meet<X: Copy, Y>(mut all: Vec<X>, combine: impl Fn(X, X) -> Y, of: impl Fn(Y) -> X) -> X {
+fn combine_pairs<X: Copy, Y>(mut all: Vec<X>, combine: impl Fn(X, X) -> Y, of: impl Fn(Y) -> X) -> X {
     while all.len() > 1 {
         let pair = |pair: &[X]| match *pair {
             [a, b] => of(combine(a, b)),
@@ -233,7 +233,7 @@ impl Part<'_> {
         let view = values.view();
         let mut row = self.0.clone();
         row.op.gradient = None;
-        let (problem, done): (_, Done<V::Element, f32>) = row.done_on_cpu(&view, None, None)?;
+        let (problem, done): (_, MappedRows<V::Element, f32>) = row.done_on_cpu(&view, None, None)?;
         let logits = self.logits(&view, &problem)?;
         Ok(Partials::of(&done.known, &logits))
     }

@@ -6,7 +6,7 @@
 
 use super::{
     Element, Normed, Rank, Real, Squares, Type, Unscaled,
-    half::{Format, widen_f16},
+    half::{HalfFormat, widen_f16},
 };
 use crate::words::Words;
 
@@ -49,7 +49,7 @@ macro_rules! fp8 {
             #[inline]
             #[must_use]
             pub fn from_f64(value: f64) -> Self {
-                const FORMAT: Format = $format;
+                const FORMAT: HalfFormat = $format;
                 let bits = FORMAT.round(value);
                 Self(bits as u8 & 0x7f | (bits >> 8) as u8 & 0x80)
             }
@@ -213,12 +213,12 @@ macro_rules! fp8 {
 fp8!(
     /// 4 bits of exponent, 3 of mantissa: up to 448, in steps of 2⁻⁹ below 2⁻⁶. It has no infinities, and one NaN of either sign.
     /// PyTorch's `float8_e4m3fn`, and `F8_E4M3` in `.safetensors` files.
-    f8e4m3, F8E4M3, widen: widen_e4m3, nan: 0x7f, highest: 0x7e, shift: 20, format: Format { mantissa: 3, least: -6, bias: 7, infinite: false }
+    f8e4m3, F8E4M3, widen: widen_e4m3, nan: 0x7f, highest: 0x7e, shift: 20, format: HalfFormat { mantissa: 3, least: -6, bias: 7, infinite: false }
 );
 fp8!(
     /// 5 bits of exponent, 2 of mantissa: up to 57344, with infinities and NaN. The upper half of an IEEE binary16. PyTorch's
     /// `float8_e5m2`, and `F8_E5M2` in `.safetensors` files.
-    f8e5m2, F8E5M2, widen: widen_e5m2, nan: 0x7e, highest: 0x7c, shift: 21, format: Format { mantissa: 2, least: -14, bias: 15, infinite: true }
+    f8e5m2, F8E5M2, widen: widen_e5m2, nan: 0x7e, highest: 0x7c, shift: 21, format: HalfFormat { mantissa: 2, least: -14, bias: 15, infinite: true }
 );
 
 /// [`Real::beyond`] of numbers whose magnitudes are NaN past `highest`, and are ranks' bits without the lowest `shift`.

@@ -136,7 +136,7 @@ macro_rules! half {
         impl Float for $half {
             #[inline]
             fn from_f64(value: f64) -> Self {
-                const FORMAT: Format = $format;
+                const FORMAT: HalfFormat = $format;
                 $half::from_bits(FORMAT.round(value))
             }
             #[inline]
@@ -155,8 +155,8 @@ macro_rules! half {
     };
 }
 
-half!(f16, F16, widen: widen_f16, maximum: maximum_f16_pair, equal: equal_f16_pair, narrow: to_f16, format: Format { mantissa: 10, least: -14, bias: 15, infinite: true });
-half!(bf16, Bf16, widen: widen_bf16, maximum: maximum_bf16_pair, equal: equal_bf16_pair, narrow: to_bf16, format: Format { mantissa: 7, least: -126, bias: 127, infinite: true });
+half!(f16, F16, widen: widen_f16, maximum: maximum_f16_pair, equal: equal_f16_pair, narrow: to_f16, format: HalfFormat { mantissa: 10, least: -14, bias: 15, infinite: true });
+half!(bf16, Bf16, widen: widen_bf16, maximum: maximum_bf16_pair, equal: equal_bf16_pair, narrow: to_bf16, format: HalfFormat { mantissa: 7, least: -126, bias: 127, infinite: true });
 
 #[inline]
 fn widen_bf16(bits: u16) -> f32 {
@@ -179,7 +179,7 @@ pub(super) fn widen_f16(bits: u16) -> f32 {
 }
 
 /// A format of at most 16 bits.
-pub(super) struct Format {
+pub(super) struct HalfFormat {
     /// Bits of the mantissa that are stored.
     pub mantissa: u32,
     /// The exponent of the smallest normal number.
@@ -189,7 +189,7 @@ pub(super) struct Format {
     pub infinite: bool,
 }
 
-impl Format {
+impl HalfFormat {
     /// The bits of `value`, rounded to nearest even, with the sign in bit 15. What is too large is infinite, or NaN where a format has
     /// no infinities.
     #[inline]

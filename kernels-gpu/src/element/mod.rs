@@ -314,7 +314,7 @@ pub trait Real: Element {
 
     /// In f64: exactly, but for integers of 64 bits, which are rounded.
     fn to_f64(self) -> f64;
-    /// What is computed of one element in, before elements meet: f32 of floats of up to 32 bits, f64 of others.
+    /// What is computed of one element in, before elements are combined: f32 of floats of up to 32 bits, f64 of others.
     type Computed: Arithmetic;
     /// The element there: exactly, but for integers of 64 bits, which are rounded.
     fn computed(self) -> Self::Computed;

@@ -25,7 +25,7 @@ impl Strategy {
             // Of two arrays the smallest states fit, too: on an H200 on 2026-11-28 dot products of 32,768 rows of 768 f32 took 52.3 µs with 83 registers, which is two blocks, and 40.6 so.
             Kernel::Rows if self.words == 1 && self.bytes() == 4 && !self.masked && all == 512 => (256, 3),
             Kernel::Rows => (bounds.threads, bounds.blocks),
-            // No warp meets another of its block, so blocks are small, and bounds fine: the registers of the short segments' slots and of a leaf.
+            // No warp waits for another of its block, so blocks are small, and bounds fine: the registers of the short segments' slots and of a leaf.
             Kernel::Segments => (64, least(all, self.resident_for_segments()) / 64),
             Kernel::Strided => {
                 let (most, resident) = self.most_for_strided();
@@ -81,7 +81,7 @@ impl Strategy {
     /// Barriers in the source of a kernel: as many must stand in its code.
     ///
     /// Of whole arrays the block's two, one behind the ticket, and, unless threads accumulate, one between two rounds of slots. Of what lies apart
-    /// two meetings of two, if any warps meet; the slots' writers and readers; and in the loop of slots. Columns have a meeting of two,
+    /// two exchanges of two, if any warps are combined; the slots' writers and readers; and in the loop of slots. Columns have an exchange of two,
     /// two of parts of two, and two about the ticket.
     #[must_use]
     pub const fn barriers(self, kernel: Kernel) -> u32 {

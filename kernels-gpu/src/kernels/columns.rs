@@ -10,19 +10,20 @@ use crate::{
         each::each,
         emit::{Output, finish},
         load::{
+            columns::LaneColumn,
             extents::Extents,
             source::Source,
             words::{Vectors, WORDS},
         },
         reduce::{
-            grid::{self, Meeting},
+            grid::{self, TileSlots},
             packed::{Packed, is_of_words},
             team::Team,
             thread::{eight, fold_eight},
         },
         strategy::COLUMN_LEVELS,
     },
-    tree::{ColumnFold as _, Place, ROWS, pending::Pending, row_elements, vector_elements},
+    tree::{ColumnFold as _, LANES, Predicated, ROWS, leaf_elements, pending::Pending, row_elements, vector_elements},
 };
 
 mod share;
@@ -61,7 +62,7 @@ const fn rounds<T: Item>() -> u32 {
 /// lane: a column of the tree, of each answer of a vector ─ steps ─ block: through shared memory ─ tile's slot ─ last block: all slots ─ finish
 /// ```
 ///
-/// The blocks of one set of answers come after one another, a block for each of the `meeting.tiles` tiles. If fewer, `meeting.blocks`, draw a ticket, it is
+/// The blocks of one set of answers come after one another, a block for each of the `tile_slots.tiles` tiles. If fewer, `tile_slots.blocks`, draw a ticket, it is
 /// one for each cluster and share of the answers: a block combines its cluster's states of such a share first.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
@@ -69,28 +70,37 @@ pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
     op: M,
     extents: Extents<T>,
     team: Team,
-    meeting: Meeting,
+    tile_slots: TileSlots,
     output: Output,
 ) {
-    let mut block = Block::new::<S, T>(simt, team, meeting.tiles());
-    let states = fold_lane(simt, op, extents, team.steps, block);
+    let mut block = Block::new::<S, T>(simt, team, tile_slots.tiles());
+    let mut states = fold_lane(simt, op, extents, team.steps, block);
     let mut share = Share::of(simt, block.of_round());
     let (mut rounds, mut first, mut ticket) = (const { rounds::<T>() }, 0, block.set);
-    let mut totals = combine_rounds(simt, op, block, share, states);
-    if S::HAS_CLUSTERS && meeting.blocks() < block.tiles {
+    let mut totals = [op.identity(); 2];
+    let mut round = simt.opaque(0);
+    while round < rounds {
+        totals = [totals[1], combine_block(simt, op, block, share, states)];
+        states = rotated(states);
+        round = simt.opaque(round + 1);
+    }
+    if rounds == 1 {
+        totals = [totals[1], totals[0]];
+    }
+    if S::HAS_CLUSTERS && tile_slots.blocks() < block.tiles {
         let rank = block.tile % CLUSTER;
         let of_cluster = Share::of(simt, block.answers / CLUSTER);
         totals[0] = combine_cluster(simt, op, [share, of_cluster], rank, rounds, totals);
         (rounds, first) = (1, rank * of_cluster.answers);
         (share, ticket) = (of_cluster, block.set * CLUSTER + rank);
-        (block.tile, block.tiles) = (block.tile / CLUSTER, meeting.blocks());
+        (block.tile, block.tiles) = (block.tile / CLUSTER, tile_slots.blocks());
     }
     let answer = |round: u32| first + round * share.answers + share.answer;
     if block.tiles > 1 {
         each!(i < 2 => if share.part == 0 && (i as u32) < rounds {
-            meeting.slots().store(simt, block.slot(answer(i as u32), block.tile), totals[i]);
+            tile_slots.slots().store(simt, block.slot(answer(i as u32), block.tile), totals[i]);
         });
-        if !grid::arrives_last_of(simt, meeting, ticket, block.tiles) {
+        if !grid::arrives_last_of(simt, tile_slots, ticket, block.tiles) {
             return;
         }
     }
@@ -98,7 +108,7 @@ pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
     while round < rounds {
         let mut total = totals[0];
         if block.tiles > 1 {
-            total = fold_slots(simt, op, block, share, answer(round), meeting.slots());
+            total = fold_slots(simt, op, block, share, answer(round), tile_slots.slots());
         }
         let number = block.number::<T>(answer(round));
         if share.part == 0 && number < extents.count() {
@@ -122,7 +132,7 @@ fn combine_cluster<S: Simt, T, M: Monoid<T>>(
     rounds: u32,
     totals: [M::State; 2],
 ) -> M::State {
-    // From here on the buffers are the cluster's: this block's threads have read them, and met at a barrier since.
+    // From here on the buffers are the cluster's: this block's threads have read them, and passed a barrier since.
     simt.cluster_begin(mine.answers * CLUSTER, false);
     simt.cluster_wait(CLUSTER);
     each!(i < 2 => if all.part == 0 && (i as u32) < rounds {
@@ -141,10 +151,10 @@ type States<State> = [State; MOST];
 
 /// Those that come next are the first.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn turned<State: Copy>(states: States<State>) -> States<State> {
-    let mut turned = states;
-    each!(i < MOST => turned[i] = states[(i + AT_ONCE as usize) % MOST]);
-    turned
+fn rotated<State: Copy>(states: States<State>) -> States<State> {
+    let mut rotated = states;
+    each!(i < MOST => rotated[i] = states[(i + AT_ONCE as usize) % MOST]);
+    rotated
 }
 
 /// Folds the columns of the tree that are this lane's, of each answer of its vector.
@@ -156,7 +166,16 @@ fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     steps: u32,
     block: Block,
 ) -> States<M::State> {
-    let (mut column, mut first) = block.column(simt, extents, steps);
+    let width = const { row_elements::<T>() as u64 };
+    let shift = u32::trailing_zeros(block.lanes);
+    let unit = (u64::from(block.tile * simt.warps() + simt.warp()) << (u32::trailing_zeros(LANES) - shift))
+        + u64::from(simt.lane() >> shift);
+    let column = unit * u64::from(steps);
+    // The columns of a leaf are neighbours, and a lane's are all of one.
+    let mut first = column / width * leaf_elements::<T>() as u64 + column % width;
+    let vector = u64::from(block.set * block.lanes + (simt.lane() & (block.lanes - 1)));
+    let answer = vector * vector_elements::<T>() as u64;
+    let mut column = LaneColumn::of(simt, extents, answer, first);
     let mut states = [op.identity(); MOST];
     let mut waiting = [states; COLUMN_LEVELS as usize];
     // Of a maximum by words, in the place of states.
@@ -176,7 +195,21 @@ fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
         } else if step > 0 {
             let of_column = fold(op, words, present, first);
             first += 1;
-            (states, waiting) = combined::<T, M>(op, step - 1, states, of_column, waiting);
+            let mut is_carried = true;
+            if const { M::ALGEBRA.in_any_order() } {
+                each!(i < vector_elements::<T>() => states[i] = op.combine(states[i], of_column[i]));
+                is_carried = false;
+            } else {
+                states = of_column;
+            }
+            each!(level < COLUMN_LEVELS as usize => if is_carried {
+                if (step - 1) >> level & 1 == 0 {
+                    waiting[level] = states;
+                    is_carried = false;
+                } else {
+                    each!(i < vector_elements::<T>() => states[i] = op.combine(waiting[level][i], states[i]));
+                }
+            });
         }
         if step == steps {
             if const { is_of_words::<T, M>() } {
@@ -190,32 +223,6 @@ fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     }
 }
 
-/// The states of columns up to number `step`, and what waits for those behind: where order matters neighbours are combined first.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn combined<T: Source, M: Monoid<T>>(
-    op: M,
-    step: u32,
-    before: States<M::State>,
-    of_column: States<M::State>,
-    mut waiting: [States<M::State>; COLUMN_LEVELS as usize],
-) -> (States<M::State>, [States<M::State>; COLUMN_LEVELS as usize]) {
-    let mut states = of_column;
-    if const { M::ALGEBRA.in_any_order() } {
-        each!(i < vector_elements::<T>() => states[i] = op.combine(before[i], of_column[i]));
-        return (states, waiting);
-    }
-    let mut is_carried = true;
-    each!(level < COLUMN_LEVELS as usize => if is_carried {
-        if step >> level & 1 == 0 {
-            waiting[level] = states;
-            is_carried = false;
-        } else {
-            each!(i < vector_elements::<T>() => states[i] = op.combine(waiting[level][i], states[i]));
-        }
-    });
-    (states, waiting)
-}
-
 /// Folds a column of the tree that was read, of each answer of a vector; its first element is of number `first`, and so many are there from it on.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn fold<T: Source, M: Monoid<T>>(op: M, words: T::Each<Vectors<ROWS>>, present: u32, first: u64) -> States<M::State> {
@@ -223,7 +230,7 @@ fn fold<T: Source, M: Monoid<T>>(op: M, words: T::Each<Vectors<ROWS>>, present: 
     let is_filled = op.filler().is_some();
     let mut states = [op.identity(); MOST];
     each!(i < vector_elements::<T>() => {
-        let place = |row: usize| Place {
+        let place = |row: usize| Predicated {
             value: T::item(&words, row, i),
             is_there: is_filled || row as u32 * width < present,
         };
@@ -231,30 +238,6 @@ fn fold<T: Source, M: Monoid<T>>(op: M, words: T::Each<Vectors<ROWS>>, present: 
         states[i] = op.column_fold().fold_column(places, first, width.into());
     });
     states
-}
-
-/// Combines the states of a block's lanes, round by round.
-///
-/// Called by, Valid in, Scratch: as [`combine_block`]
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn combine_rounds<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    block: Block,
-    share: Share,
-    mut states: States<M::State>,
-) -> [M::State; 2] {
-    let mut totals = [op.identity(); 2];
-    let mut round = simt.opaque(0);
-    while round < const { rounds::<T>() } {
-        totals = [totals[1], combine_block(simt, op, block, share, states)];
-        states = turned(states);
-        round = simt.opaque(round + 1);
-    }
-    if const { rounds::<T>() } == 1 {
-        totals = [totals[1], totals[0]];
-    }
-    totals
 }
 
 /// Combines the states of a block's lanes, of the first [`AT_ONCE`] answers of each: neighbours first.
@@ -306,25 +289,6 @@ fn combine_parts<S: Simt, T, M: Monoid<T>>(simt: S, op: M, share: Share, mut tot
     total
 }
 
-/// Folds [as many slots](SLOTS_AT_ONCE), so many states apart, of which the first `left` are there.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn fold_some_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, from: StateArray, apart: u32, left: u32) -> M::State {
-    let state = |i: u32| {
-        let state: M::State = if i < left {
-            from.load(simt, u64::from(i * apart))
-        } else {
-            op.identity()
-        };
-        // A compiler that knew where there is an identity would combine each with its neighbour as soon as it is there, and not before the next
-        // is asked for.
-        M::State::from_words(|word| simt.opaque(state.word(word)))
-    };
-    let of = |first: u32| eight(|i| state(first + i));
-    let (a, b, c, d) = (of(0), of(8), of(16), of(24));
-    let two = |a, b| op.combine(fold_eight(op, a), fold_eight(op, b));
-    op.combine(two(a, b), two(c, d))
-}
-
 /// Folds the slots of an answer's tiles, neighbours first; its number in the set is `answer`.
 ///
 /// Called by, Valid in, Scratch: as [`combine_parts`]
@@ -352,7 +316,21 @@ fn fold_slots<S: Simt, T, M: Monoid<T>>(
     let mut pending = Pending::<_, SLOT_LEVELS>::nothing(op);
     let mut group = simt.opaque(0);
     while left > 0 {
-        pending.push(simt, op, group, fold_some_slots(simt, op, from, answers, left));
+        let state = |i: u32| {
+            let state: M::State = if i < left {
+                from.load(simt, u64::from(i * answers))
+            } else {
+                op.identity()
+            };
+            // A compiler that knew where there is an identity would combine each with its neighbour as soon as it is there, and not before the next
+            // is asked for.
+            M::State::from_words(|word| simt.opaque(state.word(word)))
+        };
+        let of = |first: u32| eight(|i| state(first + i));
+        let (a, b, c, d) = (of(0), of(8), of(16), of(24));
+        let two = |a, b| op.combine(fold_eight(op, a), fold_eight(op, b));
+        let state = op.combine(two(a, b), two(c, d));
+        pending.push(simt, op, group, state);
         from = from.from::<M::State>((SLOTS_AT_ONCE * answers).into());
         left = u32::saturating_sub(left, SLOTS_AT_ONCE);
         group = simt.opaque(group + 1);

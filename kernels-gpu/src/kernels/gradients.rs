@@ -14,7 +14,7 @@ use crate::{
     monoids::{Counted, Monoid, TensorNorm, clip_factor},
     simt::Simt,
     stages::{
-        columns::{Floats, MOST, Rows, Weights},
+        columns::{Floats, MOST, OutRows, Weights},
         emit,
         reduce::{grid, warp},
     },
@@ -49,10 +49,10 @@ pub fn fold_tensors<S: Simt, N: TensorNorm>(simt: S, norm: N, launch: TensorsArg
             count: launch.leaves as u32,
         };
         let mine = warp::reduce_rows(simt, op, launch.leaves as u32, LANES, &mut leaves);
-        let Some(met) = launch.meet(simt, op, tile, warp::reduce(simt, op, mine)) else {
+        let Some(combined) = launch.combine_tiles(simt, op, tile, warp::reduce(simt, op, mine)) else {
             return;
         };
-        total = met;
+        total = combined;
     }
     if simt.lane() == 0 && (launch.tiles > 0 || simt.block() + simt.warp() == 0) {
         emit::finish(simt, op, launch.elements, total, launch.output, 0);
@@ -64,22 +64,22 @@ impl TensorsArguments {
     ///
     /// Called by: all 32 lanes together; lane 0 has the `state` of its tile · Valid in: every lane · Scratch: the slots
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn meet<S: Simt, N: TensorNorm>(
+    fn combine_tiles<S: Simt, N: TensorNorm>(
         &self,
         simt: S,
         op: Counted<N>,
         tile: Tile,
         mut state: (N::State, u64),
     ) -> Option<(N::State, u64)> {
-        let part = |first: u64, tiles: u64| self.meeting.part::<(N::State, u64)>(first, tiles);
-        let mut meeting = part(tile.tensor.first_tile, tile.tiles);
+        let part = |first: u64, tiles: u64| self.tile_slots.part::<(N::State, u64)>(first, tiles);
+        let mut tile_slots = part(tile.tensor.first_tile, tile.tiles);
         let mut place = tile.tile;
         // Twice the same code: a compiler that counted the turns would have it twice.
         let mut turn = simt.opaque(0);
         while turn < 2 {
             // Each tile has one warp, and so has each tensor the last of its own.
-            state = grid::last_warps_fold(simt, op, meeting, place, state)?;
-            (meeting, place) = (part(self.tiles, self.count), tile.number);
+            state = grid::last_warps_fold(simt, op, tile_slots, place, state)?;
+            (tile_slots, place) = (part(self.tiles, self.count), tile.number);
             turn = simt.opaque(turn + 1);
         }
         Some(state)
@@ -117,7 +117,7 @@ pub fn clip_tensors<S: Simt>(simt: S, launch: TensorsArguments) {
         // SAFETY: a table's tensors are valid; each element has one lane, which reads it before it writes it.
         from: unsafe { Weights::new(tile.tensor.address(), floats) },
         // SAFETY: as above.
-        to: unsafe { Rows::new(to.address(), 0, floats) },
+        to: unsafe { OutRows::new(to.address(), 0, floats) },
     };
     let end = u64::min(tile.tensor.len, first + elements);
     let is_wide = (tile.tensor.start | to.start).is_multiple_of(16);
@@ -131,7 +131,7 @@ struct Clipped<S> {
     simt: S,
     factor: f32,
     from: Weights,
-    to: Rows,
+    to: OutRows,
 }
 
 impl<S: Simt> Clipped<S> {

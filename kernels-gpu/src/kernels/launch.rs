@@ -10,7 +10,7 @@ use crate::stages::{
         extents::{Array, Extents},
         source::Source,
     },
-    reduce::grid::Meeting,
+    reduce::grid::TileSlots,
 };
 
 /// All of it, in one parameter: the host writes what the kernel reads. Each field is of 64 bits, for rustc passes the whole as an array
@@ -26,7 +26,7 @@ pub struct Launch {
     pub count: u64,
     /// The layout that [`Extents::new`] speaks of.
     pub layout: *const u64,
-    /// The slots of a [`Meeting`]: of rows the states of their leaves, which a launch writes that folds, and reads that maps.
+    /// The slots of a [`TileSlots`]: of rows the states of their leaves, which a launch writes that folds, and reads that maps.
     pub slots: *mut u32,
     /// How many tiles an extent has: of rows, leaves, or states of each.
     pub tiles: u64,
@@ -40,7 +40,7 @@ pub struct Launch {
     pub numbers: [u64; 2],
     /// What [`OpParams::flags`] makes of the rest, or [`RowFlags::bits`](super::rowwise::RowFlags::bits).
     pub flags: u64,
-    /// How many blocks meet: of a row, those of a cluster.
+    /// How many blocks draw a ticket: of a row, those of a cluster.
     pub blocks: u64,
     /// [`Arguments::steps`]; of rows, leaves that a warp folds one after the other, where leaves are [folded alone](super::rowwise::fold_leaves), else 0.
     pub steps: u64,
@@ -138,7 +138,7 @@ impl Launch {
     ///
     /// # Safety
     ///
-    /// The arrays, the layout and the memory around are as [`Extents::new`] has them; slots and tickets as [`Meeting::new`], and answers and states as [`Output::new`]. All threads
+    /// The arrays, the layout and the memory around are as [`Extents::new`] has them; slots and tickets as [`TileSlots::new`], and answers and states as [`Output::new`]. All threads
     /// of the grid run one kernel, in the shape that it was planned for.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
@@ -147,7 +147,7 @@ impl Launch {
         unsafe {
             Arguments {
                 extents: Extents::new(self.arrays, self.len, self.count, self.layout),
-                meeting: Meeting::new(self.slots, self.tiles, self.tickets, self.blocks as u32),
+                tile_slots: TileSlots::new(self.slots, self.tiles, self.tickets, self.blocks as u32),
                 output: Output::new(self.answer, self.state),
                 steps: self.steps as u32,
                 answers: self.answers as u32,
@@ -162,8 +162,8 @@ impl Launch {
 pub struct Arguments<T: Source> {
     /// What is folded.
     pub extents: Extents<T>,
-    /// Where blocks meet.
-    pub meeting: Meeting,
+    /// Slots and tickets.
+    pub tile_slots: TileSlots,
     /// Where the answers go.
     pub output: Output,
     /// Leaves that each warp folds of a tile; steps of a team; leaves of a tile of segments.

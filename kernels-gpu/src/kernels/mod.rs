@@ -170,7 +170,7 @@ impl OpParams {
 pub fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kernel, arguments: Arguments<T>) {
     let Arguments {
         extents,
-        meeting,
+        tile_slots,
         output,
         steps,
         answers,
@@ -179,11 +179,11 @@ pub fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kernel, arg
     let team = Team { answers, warps, steps };
     match kernel {
         Kernel::Row(_) | Kernel::Own => unreachable!("no operator has it"),
-        Kernel::All => whole::reduce_all(simt, op, extents, steps, meeting, output),
-        Kernel::Small => whole::reduce_small(simt, op, extents.whole(), meeting, output),
+        Kernel::All => whole::reduce_all(simt, op, extents, steps, tile_slots, output),
+        Kernel::Small => whole::reduce_small(simt, op, extents.whole(), tile_slots, output),
         Kernel::Rows => rows::reduce_rows(simt, op, extents, answers, output),
-        Kernel::Strided => strided::reduce_strided(simt, op, extents, team, meeting, output),
-        Kernel::Segments => segments::reduce_segments(simt, op, extents.segments(), steps, meeting, output),
+        Kernel::Strided => strided::reduce_strided(simt, op, extents, team, tile_slots, output),
+        Kernel::Segments => segments::reduce_segments(simt, op, extents.segments(), steps, tile_slots, output),
     }
 }
 

@@ -167,7 +167,7 @@ fn reduce_some<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, extents: Extent
         Width::Lanes(lanes) => (lanes, SLOTS),
         Width::Warp => (LANES, 1),
     };
-    let share = Share { extents, first, lanes };
+    let share = WarpShare { extents, first, lanes };
     let runs = share.runs(simt, slots);
     let mut vectors = [Fragment::<T, 1>::unread(op); SLOTS as usize];
     let mut long = op.identity();
@@ -193,13 +193,13 @@ fn reduce_some<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, extents: Extent
 
 /// A warp's extents, from number `first` on: of each `slot` as many as lanes that share one leave room for.
 #[derive(Clone, Copy)]
-struct Share<T: Source> {
+struct WarpShare<T: Source> {
     extents: Extents<T>,
     first: u64,
     lanes: u32,
 }
 
-impl<T: Source> Share<T> {
+impl<T: Source> WarpShare<T> {
     /// The number of this lane's extent in a slot.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn number<S: Simt>(self, simt: S, slot: u32) -> u64 {

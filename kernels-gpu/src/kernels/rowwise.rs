@@ -1,7 +1,7 @@
 //! Row operations: each row is folded and mapped while what was read of it stays in registers.
 //!
 //! A warp has a leaf, or a run of them where nothing is mapped. Of rows of at most 32 vectors it has several, some lanes for each; of longer ones than a leaf several warps have a row together, of a block
-//! or of a cluster of blocks. Rows that are longer still are folded by one launch and mapped by another: [`Mode`]. None of that changes a bit.
+//! or of a cluster of blocks. OutRows that are longer still are folded by one launch and mapped by another: [`Mode`]. None of that changes a bit.
 //!
 //! [Plain](crate::kernels::Launch::is_plain) launches have kernels of their own for each type. In all others elements of 16 bits share their kernels, whichever of the two types they are.
 
@@ -14,15 +14,15 @@ mod fold;
 mod launch;
 mod long;
 mod points;
+mod position;
 mod read;
 mod short;
-mod spot;
 mod variant;
 mod way;
 mod write;
 
 pub use apart::map_apart;
-pub use arguments::{Arguments, Targets};
+pub use arguments::{RowArguments, Targets};
 pub use columns::{CHUNK, sum_columns};
 pub use double::{NormF64, RUN, map_doubles};
 pub use fold::{MOST_LEAVES, MOST_ROWS, WARPS, fold_leaves};
@@ -42,7 +42,7 @@ use crate::{
     simt::Simt,
     stages::{
         StateArray,
-        reduce::leaf::{self, Leaf, Warps},
+        reduce::leaf::{self, FoldedLeaf, Warps},
     },
     tree::vector_elements,
 };
@@ -50,10 +50,10 @@ use crate::{
 /// Folds and maps rows of which a warp has a leaf.
 ///
 /// ```text
-/// lane: N vectors ─ first look ─ warp: 5 shuffles ─ second look ─ warp: 5 shuffles ─ block or cluster: a state of each warp ─ map
+/// lane: N vectors ─ first pass ─ warp: 5 shuffles ─ second pass ─ warp: 5 shuffles ─ block or cluster: a state of each warp ─ map
 /// ```
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn map_leaves<S: Simt, T: Element, O: RowOp, V: Variant>(simt: S, op: O, arguments: Arguments<T>, _: V) {
+pub fn map_leaves<S: Simt, T: Element, O: RowOp, V: Variant>(simt: S, op: O, arguments: RowArguments<T>, _: V) {
     let op = if V::PLAIN { op.plain() } else { op };
     if O::Value::ARRAYS == 1 {
         leaves::<S, T, O, V, 4>(simt, op, arguments);
@@ -64,14 +64,14 @@ pub fn map_leaves<S: Simt, T: Element, O: RowOp, V: Variant>(simt: S, op: O, arg
 
 /// [`map_leaves`], of as many rows as a leaf has.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
+fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op: O, arguments: RowArguments<T>) {
     let (row, warps) = arguments.place(simt);
     if row >= arguments.rows.count() {
         return;
     }
-    let before = u64::from(warps.leaf) * Arguments::<T>::leaf::<O>();
+    let before = u64::from(warps.leaf) * RowArguments::<T>::leaf::<O>();
     let (seen, arguments) = arguments.at_row::<O, V>(row);
-    let len = u64::saturating_sub(seen, before).min(Arguments::<T>::leaf::<O>()) as u32;
+    let len = u64::saturating_sub(seen, before).min(RowArguments::<T>::leaf::<O>()) as u32;
     let lane = arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]);
     if V::PLAIN && S::HAS_CLUSTERS && arguments.ahead > 0 && simt.lane() == 0 {
         arguments.ask_ahead::<S, O>(simt, row, before);
@@ -81,7 +81,7 @@ fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op
     }
     let (lane, of_leaf) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
     let given = lane.given[0];
-    let Some(of_row) = arguments.meet(simt, op, row, warps, of_leaf.state, given[0]) else {
+    let Some(of_row) = arguments.row_state(simt, op, row, warps, of_leaf.state, given[0]) else {
         return;
     };
     if warps.leaf >= warps.leaves {
@@ -101,7 +101,7 @@ fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op
         factors,
     }
     .write();
-    if lane.spot.first() == 0 {
+    if lane.position.first() == 0 {
         arguments.note(simt, op, row, of_row, whole, given);
     }
 }
@@ -110,7 +110,7 @@ fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn factors_of<O: RowOp>(
     op: O,
-    Leaf { reference, state }: Leaf<O::State>,
+    FoldedLeaf { reference, state }: FoldedLeaf<O::State>,
     is_row: bool,
     of_row: O::State,
     len: u64,
@@ -126,7 +126,7 @@ fn factors_of<O: RowOp>(
 /// Writes what is known of rows whose states were folded by an earlier launch, at most [`MOST_STATES`](leaf::MOST_STATES) of each: some lanes for a row, where its own warp would have
 /// 31 of them wait for one.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowArguments<T>) {
     let count = arguments.leaves;
     let lanes = leaf::lanes_of(count);
     let thread = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
@@ -181,15 +181,15 @@ pub fn fold_states<S: Simt, O: RowOp>(
 
 /// [`fold_states`], where a launch passes states in place of elements: strides and steps are of those, in words.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn combine_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: Arguments<u32>) {
-    let Arguments { states, rows, .. } = arguments;
+pub fn combine_states<S: Simt, O: RowOp>(simt: S, op: O, arguments: RowArguments<u32>) {
+    let RowArguments { states, rows, .. } = arguments;
     // SAFETY: such a launch has room there for the states of groups.
     let to = unsafe { StateArray::new(arguments.out.start().cast()) };
     let from = (states, [rows.stride().0, rows.step().0]);
     fold_states(simt, op, from, arguments.leaves.into(), to, rows.count());
 }
 
-impl<T: Element> Arguments<T> {
+impl<T: Element> RowArguments<T> {
     /// Elements of a leaf of an operation.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     const fn leaf<O: RowOp>() -> u64 {
@@ -271,13 +271,13 @@ impl<T: Element> Arguments<T> {
     ) -> Lane<S, T, O, V, N> {
         let first = before + u64::from(simt.lane()) * vector_elements::<T>() as u64;
         let start = self.start(simt, row);
-        let spot = self.spot(simt, start, first, seen);
+        let position = self.position(simt, start, first, seen);
         let reach = if V::PLAIN || self.is_wide {
             Reach::Vectors
         } else {
             Reach::Elements
         };
-        let mut lane = Lane::read(simt, op, self, spot, None, reach);
+        let mut lane = Lane::read(simt, op, self, position, None, reach);
         lane.ask();
         // That of a target is a load that waits for another: after those of the row are under way.
         lane.given = [self.given::<S, O>(simt, start); N];
@@ -287,14 +287,14 @@ impl<T: Element> Arguments<T> {
     /// Asks for the same leaf of a later row, of a plain launch.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn ask_ahead<S: Simt, O: RowOp>(self, simt: S, row: u64, before: u64) {
-        let spot = self.wide_spot(row + self.ahead, before);
-        let bytes = T::BYTES as u32 * u32::min(spot.present(), Self::leaf::<O>() as u32);
+        let position = self.wide_position(row + self.ahead, before);
+        let bytes = T::BYTES as u32 * u32::min(position.present(), Self::leaf::<O>() as u32);
         if bytes > 0 {
             // SAFETY: so many elements of that row are there; rows of plain launches are whole vectors.
             unsafe {
-                simt.prefetch(self.first(spot).cast(), bytes);
+                simt.prefetch(self.first(position).cast(), bytes);
                 if O::Value::ARRAYS == 2 {
-                    simt.prefetch(self.second(spot).cast(), bytes);
+                    simt.prefetch(self.second(position).cast(), bytes);
                 }
             }
         }
@@ -328,7 +328,7 @@ impl<T: Element> Arguments<T> {
 
     /// The state of the row that this warp's leaf is of, to go on with; none where this launch only folds.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn meet<S: Simt, O: RowOp>(
+    fn row_state<S: Simt, O: RowOp>(
         self,
         simt: S,
         op: O,
@@ -341,7 +341,7 @@ impl<T: Element> Arguments<T> {
             Mode::Whole if warps.leaves == 1 => Some(mine),
             Mode::Whole => {
                 warps.keep(simt, op, 0, mine);
-                Some(warps.meet(simt, op))
+                Some(warps.combine(simt, op))
             }
             // An earlier launch wrote that of each row.
             Mode::Map => Some(self.row_states.load(simt, row)),

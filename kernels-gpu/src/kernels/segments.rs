@@ -10,14 +10,14 @@ use crate::{
         emit::{Output, finish},
         load::{
             extents::Input,
-            segments::{self, Piece, Segments},
+            segments::{self, SegmentPiece, Segments},
             source::Source,
         },
         reduce::{
-            aside::Carried,
-            grid::{self, Meeting},
-            run::Run,
+            grid::{self, TileSlots},
+            run::LeafRun,
             thread,
+            unordered::Carried,
             warp::{self, Seen},
         },
         strategy::{SEGMENT_LEVELS, Strategy, is_vast},
@@ -49,11 +49,11 @@ pub fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
     op: M,
     segments: Segments<T>,
     leaves: u32,
-    meeting: Meeting,
+    tile_slots: TileSlots,
     output: Output,
 ) {
     if is_vast(M::State::COUNT) {
-        return reduce_one_by_one(simt, op, segments, leaves, meeting, output);
+        return reduce_one_by_one(simt, op, segments, leaves, tile_slots, output);
     }
     let (place, range) = range_of::<S, T>(simt, leaves);
     let first = segments.first_from(simt, place);
@@ -75,7 +75,7 @@ pub fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
             place,
             range,
         };
-        here.fold(simt, op, mine, meeting, output);
+        here.fold(simt, op, mine, tile_slots, output);
         // Where the last lane has none there are no more.
         if simt.ballot(mine.exists) >> (LANES - 1) == 0 {
             return;
@@ -98,7 +98,7 @@ impl<T: Source> Batch<T> {
     ///
     /// Called by: all 32 lanes together · Scratch: the segments' slots
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M, mine: Piece<T>, meeting: Meeting, output: Output) {
+    fn fold<S: Simt, M: Monoid<T>>(self, simt: S, op: M, mine: SegmentPiece<T>, tile_slots: TileSlots, output: Output) {
         let Self {
             segments,
             first,
@@ -121,7 +121,7 @@ impl<T: Source> Batch<T> {
                 let number = first + u64::from(lane);
                 total = total.and_then(|total| {
                     let piece = segments.piece(simt, number, segments.ends(simt, number), place, range);
-                    meet(simt, op, piece, range, meeting, total)
+                    combine_tiles(simt, op, piece, range, tile_slots, total)
                 });
             }
             if simt.lane() == lane {
@@ -151,7 +151,7 @@ fn reduce_one_by_one<S: Simt, T: Source, M: Monoid<T>>(
     op: M,
     segments: Segments<T>,
     leaves: u32,
-    meeting: Meeting,
+    tile_slots: TileSlots,
     output: Output,
 ) {
     // Computed anew for each segment, as registers are few.
@@ -171,7 +171,7 @@ fn reduce_one_by_one<S: Simt, T: Source, M: Monoid<T>>(
             let (place, range) = here();
             let piece = segments.piece(simt, number, segments.ends(simt, number), place, range);
             if piece.is_tile(range) {
-                total = total.and_then(|total| meet(simt, op, piece, range, meeting, total));
+                total = total.and_then(|total| combine_tiles(simt, op, piece, range, tile_slots, total));
             }
             if let Some(total) = total
                 && simt.lane() == 0
@@ -223,7 +223,7 @@ fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Inpu
         });
         return warp::reduce(simt, op, mine);
     }
-    let all = Run {
+    let all = LeafRun {
         simt,
         op,
         input,
@@ -237,15 +237,15 @@ fn fold_neighbours<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Inpu
 ///
 /// Called by: all 32 lanes together, with the same piece · Valid in: every lane · Scratch: the segment's slots
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn meet<S: Simt, T: Source, M: Monoid<T>>(
+fn combine_tiles<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
-    piece: Piece<T>,
+    piece: SegmentPiece<T>,
     range: u64,
-    meeting: Meeting,
+    tile_slots: TileSlots,
     state: M::State,
 ) -> Option<M::State> {
-    let here = meeting.part::<M::State>(piece.first_slot(range), piece.tiles(range));
+    let here = tile_slots.part::<M::State>(piece.first_slot(range), piece.tiles(range));
     let state = op.positional().shift(state, piece.tile * range);
     grid::last_warps_fold(simt, op, here, piece.tile, state)
 }

@@ -11,7 +11,7 @@ use crate::{
         load::{extents::Extents, source::Source},
         reduce::{
             apart,
-            grid::{self, Meeting},
+            grid::{self, TileSlots},
             in_order,
             team::Team,
         },
@@ -43,7 +43,7 @@ pub const fn parts(element: Type, len: u64) -> u64 {
 /// thread: a part, element by element or, of neighbours that share words, word by word ─ team: lanes, steps, warps ─ tile's slot ─ last block: all slots ─ finish
 /// ```
 ///
-/// The blocks of one set of teams come after one another, a block for each of the `meeting.tiles` tiles. Teams of more answers than a warp has
+/// The blocks of one set of teams come after one another, a block for each of the `tile_slots.tiles` tiles. Teams of more answers than a warp has
 /// lanes are those of [`reduce_columns`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
@@ -51,13 +51,13 @@ pub fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     op: M,
     extents: Extents<T>,
     team: Team,
-    meeting: Meeting,
+    tile_slots: TileSlots,
     output: Output,
 ) {
     if const { Strategy::of::<T, M>().has_columns() } && team.answers > LANES {
-        return reduce_columns(simt, op, extents, team, meeting, output);
+        return reduce_columns(simt, op, extents, team, tile_slots, output);
     }
-    let tiles = (meeting.tiles() as u32).max(1);
+    let tiles = (tile_slots.tiles() as u32).max(1);
     let tile = simt.block() % tiles;
     let answer = numbers(simt, team, tiles).answer;
     let read = extents.answer(simt, answer, team.answers == LANES);
@@ -69,12 +69,12 @@ pub fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
         apart::fold_part(simt, op, extents, read, first)
     });
     // Computed again, as registers are few while parts are folded.
-    let Numbers {
+    let ThreadNumbers {
         set,
         team: number,
         answer,
     } = numbers(simt, team, simt.opaque(tiles));
-    if let Some(total) = grid::last_teams_fold(simt, op, team, [set.into(), number], tile, total, meeting)
+    if let Some(total) = grid::last_teams_fold(simt, op, team, [set.into(), number], tile, total, tile_slots)
         && team.holds_answer(simt)
         && answer < extents.count()
     {
@@ -94,7 +94,7 @@ fn first_of_part<T: Source, M: Monoid<T>>(part: u64) -> u64 {
 }
 
 /// What a thread folds, counted in the launch.
-struct Numbers {
+struct ThreadNumbers {
     /// The teams of as many blocks as there are tiles.
     set: u32,
     /// Its team.
@@ -105,12 +105,12 @@ struct Numbers {
 
 /// Those of this thread, where a set has a block for each of `tiles` tiles.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn numbers<S: Simt>(simt: S, team: Team, tiles: u32) -> Numbers {
+fn numbers<S: Simt>(simt: S, team: Team, tiles: u32) -> ThreadNumbers {
     let set = simt.block() / tiles.max(1);
     let teams = simt.warps() / team.warps.max(1);
     let number = u64::from(set) * u64::from(teams) + u64::from(team.number(simt));
     let answer = number * u64::from(team.answers) + u64::from(team.answer(simt));
-    Numbers {
+    ThreadNumbers {
         set,
         team: number,
         answer,

@@ -13,7 +13,7 @@ use crate::{
         narrow,
         reduce::{
             block::{self, Turn},
-            grid::{self, Meeting},
+            grid::{self, TileSlots},
             thread,
             tile::{Before, Tile},
             warp,
@@ -35,7 +35,7 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
 /// ```
 ///
 /// The first `blocks` blocks fold the first extent, as many the next. Warps take the leaves of a tile in turns, so that a
-/// block reads its tile from one end to the other; or each a run of neighbours, where these meet in the warp.
+/// block reads its tile from one end to the other; or each a run of neighbours, where these are combined in the warp.
 ///
 /// The number of warps in a block is a power of two, at most [`most_states`](crate::stages::strategy::most_states); a warp folds as many leaves of a tile
 /// as [`Strategy::most_leaves`](crate::stages::strategy::Strategy::most_leaves) has it, and `blocks` is any number. None of them changes a bit.
@@ -45,18 +45,18 @@ pub fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     op: M,
     extents: Extents<T>,
     leaves_per_warp: u32,
-    meeting: Meeting,
+    tile_slots: TileSlots,
     output: Output,
 ) {
     let (block, input) = if extents.count() == 1 {
         (simt.block(), extents.whole())
     } else {
-        let blocks = meeting.blocks().max(1);
+        let blocks = tile_slots.blocks().max(1);
         let extent = simt.block() / blocks;
         (simt.block() % blocks, extents.run(simt, extent.into()))
     };
     // Memory has room for no more: each has at least a leaf.
-    let tiles = narrow(simt, meeting.tiles());
+    let tiles = narrow(simt, tile_slots.tiles());
     let (mut before, mut turn) = (Before::nothing(op), Turn::FIRST);
     let (mut total, mut number) = (op.identity(), block);
     while number < tiles {
@@ -67,13 +67,19 @@ pub fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
             first: u64::from(number) * u64::from(simt.warps() * leaves_per_warp),
             leaves_per_warp,
         };
-        total = tile.fold(&mut before, number + meeting.blocks() >= tiles, turn);
-        grid::put(simt, extent_of(simt, extents, meeting), number.into(), total, meeting);
+        total = tile.fold(&mut before, number + tile_slots.blocks() >= tiles, turn);
+        grid::put(
+            simt,
+            extent_of(simt, extents, tile_slots),
+            number.into(),
+            total,
+            tile_slots,
+        );
         turn = turn.next();
-        number += meeting.blocks();
+        number += tile_slots.blocks();
     }
-    let extent = extent_of(simt, extents, meeting);
-    if let Some(total) = grid::last_block_folds(simt, op, extent, total, meeting)
+    let extent = extent_of(simt, extents, tile_slots);
+    if let Some(total) = grid::last_block_folds(simt, op, extent, total, tile_slots)
         && simt.thread() == 0
     {
         finish(simt, op, input.len(), total, output, extent.into());
@@ -82,11 +88,11 @@ pub fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
 
 /// The number of this block's extent. Asked for once in a tile: a division each time, and no register while leaves are folded.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn extent_of<S: Simt, T: Source>(simt: S, extents: Extents<T>, meeting: Meeting) -> u32 {
+fn extent_of<S: Simt, T: Source>(simt: S, extents: Extents<T>, tile_slots: TileSlots) -> u32 {
     if extents.count() == 1 {
         0
     } else {
-        simt.block() / simt.opaque(meeting.blocks()).max(1)
+        simt.block() / simt.opaque(tile_slots.blocks()).max(1)
     }
 }
 
@@ -98,7 +104,7 @@ pub fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     input: Input<T>,
-    meeting: Meeting,
+    tile_slots: TileSlots,
     output: Output,
 ) {
     let leaf = u64::from(simt.block() * simt.warps() + simt.warp());
@@ -108,9 +114,9 @@ pub fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
     }
     let state = warp::reduce(simt, op, mine);
     let mut total = block::reduce(simt, op, state, Turn::FIRST);
-    if meeting.tiles() > 1 {
-        grid::put(simt, 0, simt.block().into(), total, meeting);
-        match grid::last_warp_folds(simt, op, meeting) {
+    if tile_slots.tiles() > 1 {
+        grid::put(simt, 0, simt.block().into(), total, tile_slots);
+        match grid::last_warp_folds(simt, op, tile_slots) {
             Some(folded) => total = folded,
             None => return,
         }

@@ -17,7 +17,7 @@ use crate::element::{Accumulator as _, Element, Float, Wide};
 /// argument of T. Ogita, S. M. Rump and S. Oishi (*Accurate Sum and Dot Product*, 2005, algorithm Sum2), with the depth of the tree
 /// in place of the number of elements. A mean has two roundings more, the division's in f64 and its own.
 ///
-/// Each meeting of two states is ten additions, comparisons and choices where a plain sum has one addition.
+/// To combine two states is ten additions, comparisons and choices where a plain sum has one addition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compensated<Op>(pub Op);
 
@@ -26,14 +26,14 @@ pub struct Compensated<Op>(pub Op);
 /// The rest is never −0.0, and +0.0 where the sum is not finite: then ∞ − ∞ cannot make a NaN of it, and the identity is neutral to
 /// the bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair<W> {
+pub struct SumAndRest<W> {
     /// The plain sum.
     pub sum: W,
     /// The sum of its errors.
     pub rest: W,
 }
 
-impl<W: Words> Words for Pair<W> {
+impl<W: Words> Words for SumAndRest<W> {
     const COUNT: usize = 2 * W::COUNT;
     #[inline]
     fn word(self, i: usize) -> u32 {
@@ -89,19 +89,19 @@ where
     T: Float + Element<Wide: TwoSum + Into<f64>>,
     Op: SumOrMean,
 {
-    type State = Pair<T::Wide>;
+    type State = SumAndRest<T::Wide>;
     type Answer = T;
 
     #[inline]
     fn identity(self) -> Self::State {
-        Pair {
+        SumAndRest {
             sum: T::Wide::NOTHING,
             rest: T::Wide::ZERO,
         }
     }
     #[inline]
     fn lift(self, value: T, _: u64) -> Self::State {
-        Pair {
+        SumAndRest {
             sum: value.wide(),
             rest: T::Wide::ZERO,
         }
@@ -114,13 +114,13 @@ where
     fn combine(self, a: Self::State, b: Self::State) -> Self::State {
         let (sum, error) = a.sum.two_sum(b.sum);
         let rest = a.rest.plus(b.rest).plus(error);
-        Pair {
+        SumAndRest {
             sum,
             rest: if sum.is_finite() { rest } else { T::Wide::ZERO },
         }
     }
     #[inline]
-    fn finish(self, Pair { sum, rest }: Self::State, count: u64) -> T {
+    fn finish(self, SumAndRest { sum, rest }: Self::State, count: u64) -> T {
         let plain: f64 = sum.into();
         // A rest of 0 would take the sign off a sum of −0.0; one that overflowed tells nothing.
         let total = if rest.is_zero() || !rest.is_finite() {

@@ -10,11 +10,12 @@ use super::{Algebra, IgnoreNan, Monoid, NormL1, Skewness, Sum, SumOfSquares, Sum
 use crate::{
     element::{Accumulator as _, Float, Normed as _},
     tree::{
-        Again, AtHand, ColumnFold, Part, PartFold, Place, Positional, Prefilter, ROWS, Unordered, fold_column_in_pairs,
+        Again, AtHand, ColumnFold, Part, PartFold, Positional, Predicated, Prefilter, ROWS, Unordered,
+        fold_column_in_pairs,
     },
 };
 use found::{Finds, LARGEST, SMALLEST};
-use summed::{Finite, Sums};
+use summed::{Finite, RoundedSums};
 
 /// What there is to say of an array at once, as a [`Summary`]: counts, ends, sum, moments, norms.
 ///
@@ -47,17 +48,17 @@ impl<T: Float> Monoid<T> for Describe {
 
     #[inline(always)]
     fn identity(self) -> Described<T> {
-        (Sums.identity(), Finds.identity())
+        (RoundedSums.identity(), Finds.identity())
     }
 
     #[inline(always)]
     fn lift(self, value: T, index: u64) -> Described<T> {
-        (Sums.lift(value, index), Finds.lift(value, index))
+        (RoundedSums.lift(value, index), Finds.lift(value, index))
     }
 
     #[inline(always)]
     fn combine(self, a: Described<T>, b: Described<T>) -> Described<T> {
-        (Sums.combine(a.0, b.0), Finds.combine(a.1, b.1))
+        (RoundedSums.combine(a.0, b.0), Finds.combine(a.1, b.1))
     }
 
     const ALGEBRA: Algebra = Algebra {
@@ -127,9 +128,9 @@ impl<T: Float> Prefilter<T, Described<T>> for Describe {
 
 impl<T: Float> ColumnFold<T, Described<T>> for Describe {
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Described<T> {
+    fn fold_column(self, column: [Predicated<T>; ROWS], index: u64, pitch: u64) -> Described<T> {
         (
-            Sums.fold_column(column, index, pitch),
+            RoundedSums.fold_column(column, index, pitch),
             fold_column_in_pairs(Finds, column, index, pitch),
         )
     }
@@ -168,7 +169,7 @@ impl<T: Float> Unordered<T, Described<T>> for Describe {
 
     #[inline(always)]
     fn fold_unordered(self, part: impl Again<T>) -> Described<T> {
-        (Sums.identity(), Finds::of_zeros(part))
+        (RoundedSums.identity(), Finds::of_zeros(part))
     }
 
     /// One after the other: states that wait, of all together, take more registers than there are.

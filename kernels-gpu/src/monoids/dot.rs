@@ -4,7 +4,7 @@ use super::{Algebra, Monoid, Words};
 use crate::{
     arithmetic::double,
     element::{Accumulator as _, Float, Scale, Squares, Two, Wide, in_pairs},
-    tree::{ColumnFold, Place, ROWS},
+    tree::{ColumnFold, Predicated, ROWS},
 };
 
 /// `a₀·b₀ + a₁·b₁ + …`, pairwise. Over nothing, 0.
@@ -157,8 +157,8 @@ impl<T: Float> Monoid<Two<T>> for Cosine {
 
 impl<T: Float> ColumnFold<Two<T>, Products<T::Scale>> for Cosine {
     #[inline(always)]
-    fn fold_column(self, column: [Place<Two<T>>; ROWS], _: u64, _: u64) -> Products<T::Scale> {
-        let of = |place: Place<Two<T>>| match place.is_there {
+    fn fold_column(self, column: [Predicated<Two<T>>; ROWS], _: u64, _: u64) -> Products<T::Scale> {
+        let of = |place: Predicated<Two<T>>| match place.is_there {
             true => (place.value.0.to_f64(), place.value.1.to_f64()),
             // Neutral, and so is its product.
             false => (-0.0, 0.0),

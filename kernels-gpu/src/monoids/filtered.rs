@@ -6,7 +6,7 @@ use super::{Algebra, Monoid};
 use crate::{
     element::{Element, Float, Item, Masked, Rank},
     kernels::OpParams,
-    tree::{Again, ColumnFold, Part, PartFold, Place, Prefilter, ROWS, RelativeSum},
+    tree::{Again, ColumnFold, Part, PartFold, Predicated, Prefilter, ROWS, RelativeSum},
 };
 
 /// `M` over the elements that a filter keeps: any other lifts to the identity, which is neutral to the bit, whatever it is.
@@ -59,7 +59,7 @@ impl<T: Float> Filter<T> for Numbers {
 
 /// A column without its NaNs.
 #[inline(always)]
-pub(super) fn numbers<T: Float>(column: [Place<T>; ROWS]) -> [Place<T>; ROWS] {
+pub(super) fn numbers<T: Float>(column: [Predicated<T>; ROWS]) -> [Predicated<T>; ROWS] {
     column.map(|place| place.filter(|value| Numbers.keep(value).1))
 }
 
@@ -183,8 +183,8 @@ impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> Prefilter<I, M::State> for Filte
 
 impl<I: Item, F: Filter<I>, M: Monoid<F::Kept>> ColumnFold<I, M::State> for Filtered<F, M> {
     #[inline(always)]
-    fn fold_column(self, column: [Place<I>; ROWS], index: u64, pitch: u64) -> M::State {
-        let kept = |place: Place<I>| {
+    fn fold_column(self, column: [Predicated<I>; ROWS], index: u64, pitch: u64) -> M::State {
+        let kept = |place: Predicated<I>| {
             let there = place.filter(|item| self.filter.keep(item).1);
             there.map(|item| self.filter.keep(item).0)
         };

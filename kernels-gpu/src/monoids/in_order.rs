@@ -2,7 +2,7 @@
 
 use super::{Algebra, Monoid};
 
-/// `M` over elements that meet one beside the other, so that `combine` need not commute: what it is given first comes before the
+/// `M` over elements that are combined in their order, so that `combine` need not commute: what it is given first comes before the
 /// second in the array, always. For the composition of maps, a running difference, the first or the last element of a kind, text that is
 /// joined.
 ///

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     arithmetic::{oracle, power},
     element::{Float, Item, bf16},
-    tree::{Part, Place, RelativeSum, fold_column_in_pairs, fold_part, place},
+    tree::{Part, Predicated, RelativeSum, fold_column_in_pairs, fold_part, place},
 };
 
 /// `y − ln Σ exp(xᵢ)` for small enough `xᵢ`: `(e^y − Σ) / Σ`, but for its square.
@@ -192,9 +192,9 @@ proptest! {
         } else {
             prop_assert!(values.iter().any(|value| value.is_nan() || value.abs() > power::BOUND));
         }
-        let column: [Place<f32>; 8] = core::array::from_fn(|row| match values.get(row) {
-            Some(value) => Place::of(*value),
-            None => Place::empty(),
+        let column: [Predicated<f32>; 8] = core::array::from_fn(|row| match values.get(row) {
+            Some(value) => Predicated::of(*value),
+            None => Predicated::empty(),
         });
         let (state, is_bounded) = relative::fold_column(LogSumExp, column);
         if is_bounded {

@@ -12,7 +12,7 @@ use crate::{arithmetic::double, element::Float};
 /// With `d = ⌈log₂ n⌉` and `L` the largest `|ln|xᵢ||` (103.3 at most), a relative error of at most
 /// `2⁻²⁴ + (4 · L + 1 + (2.3 · d + 3 · ln n) / p) · 2⁻⁵³` to first order.
 ///
-/// A logarithm for each element and an exponential for each meeting, both in f64, are about 70 instructions of f64
+/// A logarithm for each element and an exponential for each combination, both in f64, are about 70 instructions of f64
 /// arithmetic: several times what reading the element takes, and more on a GPU with few f64 units. `p` of 1, 2 and ∞ have
 /// operators of their own, which cost next to nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]

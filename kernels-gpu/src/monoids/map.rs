@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::{Algebra, Monoid};
 use crate::{
     element::{Element, Item},
-    tree::{self, ColumnFold, Part, PartFold, Place, Prefilter, ROWS},
+    tree::{self, ColumnFold, Part, PartFold, Predicated, Prefilter, ROWS},
 };
 
 /// What becomes of each element before it is folded. Its arithmetic is that of [`arithmetic`](crate::arithmetic) and of
@@ -74,7 +74,7 @@ impl<T, F: Transform<T>, M: Monoid<F::Output>> Prefilter<T, M::State> for Map<F,
 
 impl<T, F: Transform<T>, M: Monoid<F::Output>> ColumnFold<T, M::State> for Map<F, M> {
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> M::State
+    fn fold_column(self, column: [Predicated<T>; ROWS], index: u64, pitch: u64) -> M::State
     where
         T: Item,
     {

@@ -44,7 +44,7 @@ mod word_maximum_tests;
 
 pub use arg::{Arg, Best, NO_INDEX, Ties};
 pub use bits::{BitXor, Bits};
-pub use compensated::{Compensated, Pair, TwoSum};
+pub use compensated::{Compensated, SumAndRest, TwoSum};
 pub use count::{Count, Truth};
 pub use describe::{Describe, Found, Summed};
 pub use dot::{Cosine, Dot, Products};

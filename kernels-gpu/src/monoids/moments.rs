@@ -27,7 +27,7 @@ use crate::{
 /// Count, mean and second moment.
 ///
 /// Equal elements have their value for a mean and no variance, both exactly. In general, to first order, with `d = ⌈log₂ n⌉`,
-/// `M` the largest magnitude and `σ` the standard deviation, for pairwise meetings of f64:
+/// `M` the largest magnitude and `σ` the standard deviation, for pairwise merges of f64:
 ///
 /// * the mean is within `2 · d · M · 2⁻⁵³` of the exact one;
 /// * `m2` is within `(4 · d + 4 · d · M / σ) · 2⁻⁵³` of the exact one, relatively: Chan's bound, linear in the condition
@@ -48,7 +48,7 @@ pub struct Moments2<S = Unscaled> {
 }
 
 /// How a larger and a smaller state meet.
-struct Meeting {
+struct Merge {
     /// The smaller one's mean less the larger one's, scaled.
     delta: f64,
     /// The mean of all.
@@ -59,7 +59,7 @@ struct Meeting {
     weight: f64,
 }
 
-impl Meeting {
+impl Merge {
     /// Of states that have `counts` elements, the first not fewer than the second, and `means`.
     #[inline(always)]
     fn of<S: Scale>(counts: (u64, u64), means: (f64, f64), scale: S) -> Self {
@@ -158,17 +158,17 @@ impl<S: Scale> Moments2<S> {
             (self, other)
         };
         let scale = a.scale.larger(b.scale);
-        let meeting = if a.count == b.count {
-            Meeting::of_equals(a.count, (a.mean, b.mean), scale)
+        let merge = if a.count == b.count {
+            Merge::of_equals(a.count, (a.mean, b.mean), scale)
         } else if b.count == 0 {
             return a;
         } else {
-            Meeting::of((a.count, b.count), (a.mean, b.mean), scale)
+            Merge::of((a.count, b.count), (a.mean, b.mean), scale)
         };
         Self {
             count: a.count + b.count,
-            mean: meeting.mean,
-            m2: meeting.m2((a.scaled(scale).m2, b.scaled(scale).m2)),
+            mean: merge.mean,
+            m2: merge.m2((a.scaled(scale).m2, b.scaled(scale).m2)),
             scale,
         }
     }
@@ -290,25 +290,24 @@ impl<S: Scale> Moments4<S> {
         let scale = a.lower.scale.larger(b.lower.scale);
         let (a, b) = (a.scaled(scale), b.scaled(scale));
         let (low_a, low_b) = (a.lower, b.lower);
-        let meeting = if low_a.count == low_b.count {
-            Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean), scale)
+        let merge = if low_a.count == low_b.count {
+            Merge::of_equals(low_a.count, (low_a.mean, low_b.mean), scale)
         } else if low_b.count == 0 {
             return a;
         } else {
-            Meeting::of((low_a.count, low_b.count), (low_a.mean, low_b.mean), scale)
+            Merge::of((low_a.count, low_b.count), (low_a.mean, low_b.mean), scale)
         };
         let lower = Moments2 {
             count: low_a.count + low_b.count,
-            mean: meeting.mean,
-            m2: meeting.m2((low_a.m2, low_b.m2)),
+            mean: merge.mean,
+            m2: merge.m2((low_a.m2, low_b.m2)),
             scale,
         };
         // Each line is symmetric where the parts are equal: a difference changes its sign as delta does.
-        let (delta, (p, q)) = (meeting.delta, meeting.parts);
+        let (delta, (p, q)) = (merge.delta, merge.parts);
         let square = delta * delta;
-        let m3 = 3.0 * (p * low_b.m2 - q * low_a.m2) + square * (meeting.weight * (p - q));
-        let m4_square =
-            6.0 * (p * p * low_b.m2 + q * q * low_a.m2) + square * (meeting.weight * (p * p - p * q + q * q));
+        let m3 = 3.0 * (p * low_b.m2 - q * low_a.m2) + square * (merge.weight * (p - q));
+        let m4_square = 6.0 * (p * p * low_b.m2 + q * q * low_a.m2) + square * (merge.weight * (p * p - p * q + q * q));
         let m4 = fma(square, m4_square, 4.0 * delta * (p * b.m3 - q * a.m3));
         Self {
             lower,
@@ -325,17 +324,17 @@ impl<S: Scale> Moments4<S> {
         let scale = self.lower.scale.larger(other.lower.scale);
         let (a, b) = (self.scaled(scale), other.scaled(scale));
         let (low_a, low_b) = (a.lower, b.lower);
-        let meeting = Meeting::of_equals(low_a.count, (low_a.mean, low_b.mean), scale);
-        let delta = meeting.delta;
+        let merge = Merge::of_equals(low_a.count, (low_a.mean, low_b.mean), scale);
+        let delta = merge.delta;
         let square = delta * delta;
-        let m4_square = 1.5 * (low_a.m2 + low_b.m2) + square * (0.25 * meeting.weight);
+        let m4_square = 1.5 * (low_a.m2 + low_b.m2) + square * (0.25 * merge.weight);
         let m4 = fma(square, m4_square, 2.0 * delta * (b.m3 - a.m3)) + (a.m4 + b.m4);
         // A square that is infinite makes it NaN, for the difference of the parts, which it is multiplied by, is zero.
         let m3 = fma(square, 0.0, 1.5 * (low_b.m2 - low_a.m2));
         let lower = Moments2 {
             count: low_a.count + low_b.count,
-            mean: meeting.mean,
-            m2: meeting.m2((low_a.m2, low_b.m2)),
+            mean: merge.mean,
+            m2: merge.m2((low_a.m2, low_b.m2)),
             scale,
         };
         Self {

@@ -13,7 +13,7 @@ use crate::{
         Kurtosis, MeanVariance, Monoid, Skewness, StdDev, Variance,
         testing::{Same, answer, bits, check_laws, fold, same, special_or_any},
     },
-    tree::{ColumnFold as _, Place},
+    tree::{ColumnFold as _, Predicated},
 };
 
 const U: f64 = 1.0 / (1_u64 << 53) as f64;
@@ -65,8 +65,11 @@ fn off(values: &[f64], k: u32, moment: f64) -> f64 {
 /// Folds eight neighbours at once, as kernels fold a column, and what is left over; then the results in pairs.
 fn fold_by_columns<T: Real, M: Monoid<T>>(op: M, values: &[T]) -> M::State {
     let (columns, rest) = values.as_chunks();
-    let last = core::array::from_fn(|row| rest.get(row).map_or(Place::empty(), |value| Place::of(*value)));
-    let columns = columns.iter().map(|column| column.map(Place::of)).chain([last]);
+    let last = core::array::from_fn(|row| {
+        rest.get(row)
+            .map_or(Predicated::empty(), |value| Predicated::of(*value))
+    });
+    let columns = columns.iter().map(|column| column.map(Predicated::of)).chain([last]);
     let mut states: Vec<M::State> = columns
         .map(|column| op.column_fold().fold_column(column, 0, 1))
         .collect();
@@ -150,7 +153,7 @@ proptest! {
     #[test]
     fn equal_counts_are_no_special_case(means in [-1e30_f64..1e30, -1e30_f64..1e30], count in 1..1_u64 << 40) {
         let [a, b] = means;
-        let (general, equal) = (Meeting::of((count, count), (a, b), Unscaled), Meeting::of_equals(count, (a, b), Unscaled));
+        let (general, equal) = (Merge::of((count, count), (a, b), Unscaled), Merge::of_equals(count, (a, b), Unscaled));
         prop_assert_eq!(general.delta.to_bits(), equal.delta.to_bits());
         prop_assert_eq!(general.parts, equal.parts);
         prop_assert_eq!(general.weight.to_bits(), equal.weight.to_bits());

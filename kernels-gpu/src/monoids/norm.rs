@@ -3,7 +3,7 @@
 use super::{Algebra, Monoid};
 use crate::{
     element::{Accumulator as _, Float, Normed, Rank, Scale as _, Squares, in_pairs},
-    tree::{ColumnFold, Exactly, PartFold, Place, Prefilter, ROWS},
+    tree::{ColumnFold, Exactly, PartFold, Predicated, Prefilter, ROWS},
 };
 
 /// `|x₀| + |x₁| + …`, pairwise, in f32 for f16, bf16 and f32 and in f64 for f64: a relative error of at most
@@ -88,9 +88,10 @@ impl<T: Normed> Monoid<T> for SumOfSquares {
 
 impl<T: Normed> ColumnFold<T, Squares<T::Scale>> for SumOfSquares {
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> Squares<T::Scale> {
-        let of =
-            |place: Place<T>, of: fn(T, f64) -> f64, factor| if place.is_there { of(place.value, factor) } else { 0.0 };
+    fn fold_column(self, column: [Predicated<T>; ROWS], _: u64, _: u64) -> Squares<T::Scale> {
+        let of = |place: Predicated<T>, of: fn(T, f64) -> f64, factor| {
+            if place.is_there { of(place.value, factor) } else { 0.0 }
+        };
         let scale = T::Scale::of_column(column.map(|place| of(place, |x, _| x.reach(), 1.0)));
         let squares = column.map(|place| of(place, T::square, scale.factor()));
         let sum = in_pairs(squares, |a, b| a + b);

@@ -3,7 +3,7 @@
 use super::{Algebra, Monoid, Words};
 use crate::{
     element::Item,
-    tree::{self, ColumnFold, Part, PartFold, Place, Positional, Prefilter, ROWS},
+    tree::{self, ColumnFold, Part, PartFold, Positional, Predicated, Prefilter, ROWS},
 };
 
 impl<A: Words, B: Words> Words for (A, B) {
@@ -88,7 +88,7 @@ impl<T: Copy, A, B, P: Prefilter<T, A>, Q: Prefilter<T, B>> Prefilter<T, (A, B)>
 
 impl<T: Item, A, B, P: ColumnFold<T, A>, Q: ColumnFold<T, B>> ColumnFold<T, (A, B)> for (P, Q) {
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> (A, B) {
+    fn fold_column(self, column: [Predicated<T>; ROWS], index: u64, pitch: u64) -> (A, B) {
         (
             self.0.fold_column(column, index, pitch),
             self.1.fold_column(column, index, pitch),

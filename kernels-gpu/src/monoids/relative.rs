@@ -4,7 +4,7 @@ use super::{Algebra, Monoid};
 use crate::{
     arithmetic::{power, single},
     element::Item,
-    tree::{self, Again, Part, PartFold, Place, ROWS, RelativeSum},
+    tree::{self, Again, Part, PartFold, Predicated, ROWS, RelativeSum},
 };
 
 /// The state of a part [at hand](Part::AT_HAND), whichever elements it has, in the canonical tree.
@@ -205,7 +205,7 @@ impl<T, M: Monoid<T>> Monoid<T> for Bounded<M> {
 /// The state of a column, whose elements are where `is_there`; and whether the largest is within bounds and none is a NaN, for otherwise the state is any.
 // Without branches, so that a compiler makes vector code of it; and without closures, for nothing obliges it to inline those.
 #[inline(always)]
-pub fn fold_column<T, M: Monoid<T>>(op: M, [a, b, c, d, e, f, g, h]: [Place<T>; ROWS]) -> (M::State, bool) {
+pub fn fold_column<T, M: Monoid<T>>(op: M, [a, b, c, d, e, f, g, h]: [Predicated<T>; ROWS]) -> (M::State, bool) {
     let op = op.relative_sum();
     let (a, b, c, d) = (number(op, a), number(op, b), number(op, c), number(op, d));
     let (e, f, g, h) = (number(op, e), number(op, f), number(op, g), number(op, h));
@@ -225,7 +225,7 @@ pub fn fold_column<T, M: Monoid<T>>(op: M, [a, b, c, d, e, f, g, h]: [Place<T>; 
 
 /// What is at a place as a number.
 #[inline(always)]
-fn number<T, State>(op: impl RelativeSum<T, State>, place: Place<T>) -> f32 {
+fn number<T, State>(op: impl RelativeSum<T, State>, place: Predicated<T>) -> f32 {
     let number = op.number(place.value);
     if place.is_there { number } else { f32::NEG_INFINITY }
 }

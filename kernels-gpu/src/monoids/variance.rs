@@ -6,7 +6,7 @@
 use super::{Algebra, Moments2, Moments4, Monoid};
 use crate::{
     element::{Real, Type},
-    tree::{self, ColumnFold, Place, ROWS},
+    tree::{self, ColumnFold, Predicated, ROWS},
 };
 
 /// What stands for an element that is not there: neutral in a sum.
@@ -17,20 +17,20 @@ fn nothing<T: Real>() -> T {
 }
 
 /// How states are combined of elements of type `T`. A lane has so many small ones that registers are dearer than operations.
-trait Meets<T: Real> {
-    fn meet(self, other: Self) -> Self;
+trait Combines<T: Real> {
+    fn with(self, other: Self) -> Self;
 }
 
-impl<T: Real> Meets<T> for Moments2<T::Scale> {
+impl<T: Real> Combines<T> for Moments2<T::Scale> {
     #[inline(always)]
-    fn meet(self, other: Self) -> Self {
+    fn with(self, other: Self) -> Self {
         self.combine(other)
     }
 }
 
-impl<T: Real> Meets<T> for Moments4<T::Scale> {
+impl<T: Real> Combines<T> for Moments4<T::Scale> {
     #[inline(always)]
-    fn meet(self, other: Self) -> Self {
+    fn with(self, other: Self) -> Self {
         if tree::is_long::<T>() {
             self.combine_by_parts(other)
         } else {
@@ -66,7 +66,7 @@ macro_rules! operator {
             }
             #[inline]
             fn combine(self, a: $state<T::Scale>, b: $state<T::Scale>) -> $state<T::Scale> {
-                Meets::<T>::meet(a, b)
+                Combines::<T>::with(a, b)
             }
             const ALGEBRA: Algebra = Algebra {
                 folds_columns: true,
@@ -87,7 +87,7 @@ macro_rules! operator {
 
         impl<T: Real> ColumnFold<T, $state<T::Scale>> for $name {
             #[inline(always)]
-            fn fold_column(self, column: [Place<T>; ROWS], _: u64, _: u64) -> $state<T::Scale> {
+            fn fold_column(self, column: [Predicated<T>; ROWS], _: u64, _: u64) -> $state<T::Scale> {
                 let there = column.map(|place| place.is_there);
                 // Widened whatever is there: without a branch.
                 let column = column.map(|place| if place.is_there { place.value } else { nothing() }.to_f64());

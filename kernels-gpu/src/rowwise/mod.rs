@@ -19,15 +19,15 @@
 mod algebra;
 mod cross_entropy;
 mod gradient;
-mod look;
 mod norm;
+mod pass;
 mod softmax;
 
 pub use algebra::{ColumnUse, FirstPass, RowAlgebra};
 pub use cross_entropy::{CrossEntropy, Target, Weighted};
 pub use gradient::{LogSoftmaxGradient, NormGradient, SoftmaxGradient};
-pub use look::{First, Look, Second, States, Total};
 pub use norm::{LayerNorm, Moments, RmsNorm};
+pub use pass::{Pass, ReferencePass, StatesPass, TermsPass, TotalPass};
 pub use softmax::{LogSoftmax, Scale, Softmax};
 
 use crate::{
@@ -103,10 +103,10 @@ impl Value for (f32, f32) {
 /// What is known of a row before it is read: two numbers of an operation's own.
 pub type Given = [f32; 2];
 
-/// What is found in a leaf before the second look.
+/// What is found in a leaf before the second pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeafFound {
-    /// In the first look.
+    /// In the first pass.
     pub first: f32,
     /// The reference.
     pub reference: f32,
@@ -215,14 +215,14 @@ pub trait RowOp: RowMap {
     /// Whether the first pass is for the largest element as elements are read: those of 16 bits may then be compared packed.
     const FINDS_LARGEST: bool = matches!(Self::ALGEBRA.first_pass, FirstPass::Largest);
     /// Whether there is a first pass.
-    const LOOKS_FIRST: bool = !matches!(Self::ALGEBRA.first_pass, FirstPass::None);
+    const HAS_FIRST_PASS: bool = !matches!(Self::ALGEBRA.first_pass, FirstPass::None);
     /// Whether one warp of a block combines states, and all wait for it: of operations of two passes, whose states are expensive to combine. On one H200 on 2026-11-28, bf16, µs:
     ///
     /// | | one warp combines | each warp |
     /// |---|---|---|
     /// | log-softmax of 8,192 rows of 65,536 | 603 | 682 |
     /// | gradient of a norm of 16,384 rows of 4,096 | 114 | 110 |
-    const COMBINES_ONCE: bool = Self::LOOKS_FIRST;
+    const COMBINES_ONCE: bool = Self::HAS_FIRST_PASS;
     /// Whether the map takes weights.
     const HAS_COLUMNS: bool = matches!(Self::ALGEBRA.columns, ColumnUse::Weights | ColumnUse::WeightsAndBiases);
     /// Whether it takes biases, too.

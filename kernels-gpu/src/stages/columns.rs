@@ -253,9 +253,9 @@ impl Weights {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Shares {
-    /// Rows with weights of their own, before those of the first come again.
+    /// OutRows with weights of their own, before those of the first come again.
     pub groups: u64,
-    /// Columns that share a weight.
+    /// ColumnParams that share a weight.
     pub span: u64,
     /// `1 / span`: to multiply by it takes far fewer registers than to divide.
     inverse: f64,
@@ -296,14 +296,14 @@ impl Shares {
 
 /// The weights and the biases of a row operation.
 #[derive(Clone, Copy)]
-pub struct Columns {
+pub struct ColumnParams {
     /// What elements are multiplied by.
     pub weight: Weights,
     /// What is added.
     pub bias: Weights,
     /// Whose they are.
     pub shares: Shares,
-    /// Columns of the groups before the row's.
+    /// ColumnParams of the groups before the row's.
     pub before: u64,
 }
 
@@ -348,7 +348,7 @@ impl Loaded {
     }
 }
 
-impl Columns {
+impl ColumnParams {
     /// Those of a row of `len` elements.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(crate) fn of_row(self, row: u64, len: u64) -> Self {
@@ -425,7 +425,7 @@ impl Columns {
 
 /// Where the rows go that a row operation makes.
 #[derive(Clone, Copy)]
-pub struct Rows {
+pub struct OutRows {
     start: *mut u8,
     stride: i64,
     floats: Floats,
@@ -442,7 +442,7 @@ impl OutRow {
     }
 }
 
-impl Rows {
+impl OutRows {
     /// From the first element of the first on, nowhere if null; a row is so many elements behind the one before.
     ///
     /// # Safety

@@ -58,11 +58,11 @@ pub const fn combines_in_loops(words: usize) -> bool {
 /// States that a lane of a block's first warp folds by itself.
 pub const STATES_OF_A_LANE: u32 = 4;
 
-/// Words of each of the two shared buffers that the states of a block's leaves meet in.
+/// Words of each of the two shared buffers in which the states of a block's leaves are combined.
 pub const BLOCK_BUFFER: u32 = 512;
 const _: () = assert!(2 * BLOCK_BUFFER as usize + 4 <= SHARED_WORDS);
 
-/// The most states of `words` words that can meet in a block at once, a power of two.
+/// The most states of `words` words that can be combined in a block at once, a power of two.
 #[must_use]
 pub const fn most_states(words: usize) -> u32 {
     let most = 1 << u32::ilog2(BLOCK_BUFFER / words as u32);
@@ -73,11 +73,11 @@ pub const fn most_states(words: usize) -> u32 {
     }
 }
 
-/// Words of shared memory that the states of a team's warps meet in.
+/// Words of shared memory in which the states of a team's warps are combined.
 const TEAM_BUFFER: u32 = 1024;
 const _: () = assert!(TEAM_BUFFER as usize + 4 <= SHARED_WORDS);
 
-/// The most warps of a block whose states of `words` words can meet in a team, a power of two.
+/// The most warps of a block whose states of `words` words can be combined in a team, a power of two.
 #[must_use]
 pub const fn most_warps(words: usize) -> u32 {
     let most = TEAM_BUFFER / (LANES * words as u32);
@@ -106,7 +106,7 @@ pub const SEGMENT_LEVELS: u32 = 3;
 /// What a warp makes of its leaves of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partials {
-    /// A state of each, which all meet in shared memory.
+    /// A state of each, which are combined in shared memory.
     PerLeaf,
     /// One state of them all, which are neighbours: of states so large that shared memory has room for few. Where it has room, leaves are
     /// read faster if warps take them in turns.
@@ -141,14 +141,14 @@ impl Strategy {
         self.element.bytes()
     }
 
-    /// Whether a lane combines all that it has folded of a tile before lanes meet: of operators that associate, on one array. Such as select
+    /// Whether a lane combines all that it has folded of a tile before lanes combine theirs: of operators that associate, on one array. Such as select
     /// would rather skip leaves that cannot matter.
     #[must_use]
     pub const fn accumulates_per_thread(self) -> bool {
         self.algebra.associates && self.arrays == 1 && !self.algebra.selects
     }
 
-    /// Whether a warp's leaves of a tile meet [four at a time](crate::stages::reduce::warp::fold_four): where states have several words, so that combining them costs
+    /// Whether a warp's leaves of a tile are combined [four at a time](crate::stages::reduce::warp::fold_four): where states have several words, so that combining them costs
     /// more than holding two, and what of them is combined in the tree not so many that two do not fit the registers beside the third.
     #[must_use]
     pub const fn reduces_four_leaves(self) -> bool {

@@ -10,8 +10,8 @@ use crate::{
     element::Element,
     monoids::{Bounded, Monoid, Words},
     tree::{
-        self, AtHand, ByWords as _, ColumnFold as _, Part, PartFold as _, Place, Positional as _, Prefilter as _, ROWS,
-        RelativeSum as _, Unordered as _, row_elements, vector_elements,
+        self, AtHand, ByWords as _, ColumnFold as _, Part, PartFold as _, Positional as _, Predicated, Prefilter as _,
+        ROWS, RelativeSum as _, Unordered as _, row_elements, vector_elements,
     },
 };
 
@@ -34,15 +34,20 @@ pub(super) fn check_parts<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]
 /// Checks that columns have the states that pairs of neighbours have, unless the operator has a way of its own; and that nothing has the identity.
 pub(super) fn check_columns<T: Element + Debug, M: Monoid<T>>(op: M, samples: &[T]) {
     let fold = |column| op.column_fold().fold_column(column, 3, 128);
-    same(fold([Place::empty(); ROWS]), op.identity(), "a column of nothing", &());
+    same(
+        fold([Predicated::empty(); ROWS]),
+        op.identity(),
+        "a column of nothing",
+        &(),
+    );
     if M::ALGEBRA.folds_columns {
         return;
     }
     for first in 0..samples.len() {
         for len in [1, ROWS - 1, ROWS] {
-            let mut column = [Place::empty(); ROWS];
+            let mut column = [Predicated::empty(); ROWS];
             for (row, place) in column.iter_mut().take(len).enumerate() {
-                *place = Place::of(samples[(first + row) % samples.len()]);
+                *place = Predicated::of(samples[(first + row) % samples.len()]);
             }
             let pairs = tree::fold_column_in_pairs(op, column, 3, 128);
             same(fold(column), pairs, "a column", &(first, len));
@@ -70,14 +75,17 @@ pub(super) fn check_by_words<T: Element + Debug, M: Monoid<T>>(op: M, samples: &
     }
 }
 
-/// Checks that what is set aside of three states may meet in any order, and that neither part of a state asks for the other.
+/// Checks that what is set aside of three states may be combined in any order, and that neither part of a state asks for the other.
 pub(super) fn check_aside<T, M: Monoid<T>>(op: M, [a, b, c]: [M::State; 3], of: &dyn Debug) {
     let parts = |state| [false, true].map(|aside| part_of::<T, M>(op, state, aside));
     let both = op.combine(a, b);
     let left = parts(op.combine(both, c))[1];
     let right = parts(op.combine(a, op.combine(b, c)))[1];
     same(left, right, "what is set aside of three states, the last two first", of);
-    for (part, name) in [(0, "what meets in the tree, alone"), (1, "what is set aside, alone")] {
+    for (part, name) in [
+        (0, "what is combined in the tree, alone"),
+        (1, "what is set aside, alone"),
+    ] {
         let alone = op.combine(parts(a)[part], parts(b)[part]);
         same(parts(alone)[part], parts(both)[part], name, of);
     }

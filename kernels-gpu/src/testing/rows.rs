@@ -13,14 +13,14 @@ use crate::{
 
 /// A leaf, as both passes have it.
 #[derive(Clone, Copy)]
-struct Leaf<O: RowOp> {
+struct TestedLeaf<O: RowOp> {
     first: f32,
     reference: f32,
     sums: O::Sums,
     state: O::State,
 }
 
-impl<O: RowOp> Leaf<O> {
+impl<O: RowOp> TestedLeaf<O> {
     /// Of at least one element, one after the other.
     fn of(op: O, run: &[O::Value]) -> Self {
         let (values, len) = (|| run.iter().copied(), run.len() as u32);
@@ -72,7 +72,7 @@ fn runs<X: Copy>(values: &[X]) -> Vec<Vec<X>> {
 }
 
 /// What can be seen of a row's state: what is known of the row, and the answers of leaves.
-fn seen<O: RowOp>(op: O, row: O::State, runs: &[(Vec<O::Value>, Leaf<O>)]) -> Vec<f32> {
+fn seen<O: RowOp>(op: O, row: O::State, runs: &[(Vec<O::Value>, TestedLeaf<O>)]) -> Vec<f32> {
     let (len, given) = (4, [0.0, 1.0]);
     let mut all = op.known(row, len, given).to_vec();
     for (run, leaf) in runs {
@@ -84,7 +84,7 @@ fn seen<O: RowOp>(op: O, row: O::State, runs: &[(Vec<O::Value>, Leaf<O>)]) -> Ve
 }
 
 /// Fails unless two states are the same, or nobody can tell them apart: not by themselves, nor once others are combined with them.
-fn alike<O: RowOp>(op: O, [a, b]: [O::State; 2], what: &str, of: &dyn Debug, runs: &[(Vec<O::Value>, Leaf<O>)]) {
+fn alike<O: RowOp>(op: O, [a, b]: [O::State; 2], what: &str, of: &dyn Debug, runs: &[(Vec<O::Value>, TestedLeaf<O>)]) {
     if words(a) == words(b) {
         return;
     }
@@ -125,7 +125,7 @@ pub fn check_row_laws<O: RowOp>(op: O, samples: &[f32]) {
             same(first, *value, "what the first pass has of an element", value);
         }
     }
-    if O::LOOKS_FIRST {
+    if O::HAS_FIRST_PASS {
         same(
             op.first(absent),
             nothing,
@@ -133,9 +133,9 @@ pub fn check_row_laws<O: RowOp>(op: O, samples: &[f32]) {
             &(),
         );
     }
-    let runs: Vec<(Vec<O::Value>, Leaf<O>)> = runs(&values(op, samples))
+    let runs: Vec<(Vec<O::Value>, TestedLeaf<O>)> = runs(&values(op, samples))
         .into_iter()
-        .map(|run| (run.clone(), Leaf::of(op, &run)))
+        .map(|run| (run.clone(), TestedLeaf::of(op, &run)))
         .collect();
     let alike = |a, b, what: &str, of: &dyn Debug| alike(op, [a, b], what, of, &runs);
     alike(op.combine(identity, identity), identity, "two identities", &());
@@ -182,7 +182,7 @@ pub fn check_row_params<O: OwnRowOp>(op: O, samples: &[f32]) {
     let values = values(op, samples);
     for run in runs(&values) {
         let of = |op: O| {
-            let leaf = Leaf::of(op, &run);
+            let leaf = TestedLeaf::of(op, &run);
             let len = run.len() as u64;
             let alone = op.factors(leaf.reference, None, leaf.state, len, [0.0; 2]);
             let state = op.combine(leaf.state, leaf.state);

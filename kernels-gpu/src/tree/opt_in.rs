@@ -2,7 +2,7 @@
 //!
 //! Traits are of elements `T` and states `State`, not of operators: so an operator in another hands on what that has in a line.
 
-use super::{Again, Monoid, Part, Place, ROWS, chain, fold_column_in_pairs, fold_exactly, fold_part};
+use super::{Again, Monoid, Part, Predicated, ROWS, chain, fold_column_in_pairs, fold_exactly, fold_part};
 use crate::element::Item;
 
 /// What implements the traits below of an operator that has none of them: each does here what is true of any operator.
@@ -60,14 +60,14 @@ impl<T, M: Copy, State> Prefilter<T, State> for Basic<M> {
 pub trait ColumnFold<T, State>: Copy {
     /// The state of a column of a leaf, its first place at `index` of its run and each a `pitch` further on, a
     /// [row](super::row_elements) of what memory holds. Places past the end, and such as an operator in front leaves out, are empty.
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> State
+    fn fold_column(self, column: [Predicated<T>; ROWS], index: u64, pitch: u64) -> State
     where
         T: Item;
 }
 
 impl<T, M: Monoid<T>> ColumnFold<T, M::State> for Basic<M> {
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> M::State
+    fn fold_column(self, column: [Predicated<T>; ROWS], index: u64, pitch: u64) -> M::State
     where
         T: Item,
     {

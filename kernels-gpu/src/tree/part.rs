@@ -101,14 +101,14 @@ impl<T, P: Part<T>, const N: usize> Part<T> for Columns<P, N> {
 /// A place of a column: an element, or nothing. Where there is nothing the value is one all the same, for what is no number at all a
 /// compiler would keep in a register from before.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place<T> {
+pub struct Predicated<T> {
     /// The element, if there is one.
     pub value: T,
     /// Whether there is.
     pub is_there: bool,
 }
 
-impl<T: Words> Place<T> {
+impl<T: Words> Predicated<T> {
     /// An element.
     #[inline(always)]
     pub fn of(value: T) -> Self {
@@ -126,10 +126,10 @@ impl<T: Words> Place<T> {
 
     /// What `f` makes of it.
     #[inline(always)]
-    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Place<U> {
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Predicated<U> {
         let Self { value, is_there } = self;
         let value = f(value);
-        Place { value, is_there }
+        Predicated { value, is_there }
     }
 
     /// The same, but nothing unless `f` says yes.
@@ -153,7 +153,7 @@ impl<T: Words> Place<T> {
 }
 
 /// For the sake of [`Monoid`]; it never travels.
-impl<T: Words> Words for Place<T> {
+impl<T: Words> Words for Predicated<T> {
     const COUNT: usize = T::COUNT + 1;
     #[inline]
     fn word(self, i: usize) -> u32 {

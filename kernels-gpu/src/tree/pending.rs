@@ -1,10 +1,10 @@
-//! States that come one after the other, and meet as the tree has it.
+//! States that come one after the other, and are combined as the tree has it.
 
 use super::Monoid;
 use crate::simt::Simt;
 
 /// Subtrees that wait for their right neighbours: state `i` is of `2ⁱ` units. As binary addition does, so that units that come
-/// one after the other meet as the tree has it: at most `2` to the power of `LEVELS`, and the state of all of these is the first,
+/// one after the other are combined as the tree has it: at most `2` to the power of `LEVELS`, and the state of all of these is the first,
 /// for then none waits.
 ///
 /// Combining two states stands once, in a loop that takes the states round in a circle: one that is indexed by a number would lie in

@@ -15,7 +15,7 @@ use warpfold_kernels::{
     kernels::{
         Array, Launch as Passed, RowOperands,
         rowwise::Way,
-        rowwise::{self, Added, Any, Arguments, CHUNK, Mode, Plain, RowFlags, RowParams, Second},
+        rowwise::{self, Added, Any, CHUNK, Mode, Plain, RowArguments, RowFlags, RowParams, Second},
     },
     monoids::Words as _,
     rowwise::{NormGradient, RowElement, RowOp, Value as _, leaf_elements},
@@ -274,7 +274,7 @@ impl Run {
         config: &Launch,
     ) -> Result<(), Fault> {
         // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-        let arguments: Arguments<E> = unsafe { passed.widened(element).row_arguments() };
+        let arguments: RowArguments<E> = unsafe { passed.widened(element).row_arguments() };
         let is_added = passed.second() == Second::Added;
         launch(config, &mut self.memory, |lane: Lane<'_>| match way {
             Way::Short | Way::Noted => rowwise::map_short(lane, op, arguments),
@@ -338,7 +338,7 @@ impl Run {
             return self.go::<E, O>(op, element, shape.way, map, &config);
         }
         // SAFETY: as above.
-        let arguments: Arguments<E> = unsafe {
+        let arguments: RowArguments<E> = unsafe {
             let tiles = states_of_row;
             Passed { tiles, ..map }.row_arguments()
         };
@@ -471,12 +471,12 @@ pub fn sum_columns<T: RowElement>(
     // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
     unsafe {
         if T::BYTES == 4 {
-            let arguments: Arguments<u32> = passed.row_arguments();
+            let arguments: RowArguments<u32> = passed.row_arguments();
             launch(&config, &mut run.memory, |lane| {
                 rowwise::sum_columns(lane, op, arguments)
             })?;
         } else {
-            let arguments: Arguments<u16> = passed.row_arguments();
+            let arguments: RowArguments<u16> = passed.row_arguments();
             launch(&config, &mut run.memory, |lane| {
                 rowwise::sum_columns(lane, op, arguments)
             })?;

@@ -85,7 +85,7 @@ pub fn reduce_all<T: Element, M: Monoid<T>>(
             op,
             arguments.extents,
             arguments.steps,
-            arguments.meeting,
+            arguments.tile_slots,
             arguments.output,
         )
     })
@@ -109,7 +109,13 @@ pub fn reduce_small<T: Element, M: Monoid<T>>(
 ) -> Result<Folded<M::Answer, M::State>, Fault> {
     let shape = shape_of_small::<T>(values.len(), threads);
     fold::<T, M>(values, misalign, shape, seed, |lane, arguments| {
-        whole::reduce_small(lane, op, arguments.extents.whole(), arguments.meeting, arguments.output);
+        whole::reduce_small(
+            lane,
+            op,
+            arguments.extents.whole(),
+            arguments.tile_slots,
+            arguments.output,
+        );
     })
 }
 

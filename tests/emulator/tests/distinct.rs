@@ -7,7 +7,7 @@ use warpfold::{
     layout::{Axes, Extents, Layout, Segments},
     plan::{DistinctPlan, Order},
 };
-use warpfold_distinct::{Arguments, Params, Width, count_extents, count_whole, equality::Equality};
+use warpfold_distinct::{CountArguments, Params, Width, count_extents, count_whole, equality::Equality};
 use warpfold_emulator::{Launch, Memory, launch};
 use warpfold_kernels::{
     element::{Element, bf16, complex64},
@@ -76,7 +76,7 @@ fn emulated<T: Element, W: Width>(values: &[T], plan: &DistinctPlan, of: &Of<'_>
         ..kernels::Launch::NOTHING
     });
     // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-    let arguments: Arguments<W> = unsafe { Arguments::new(&passed) };
+    let arguments: CountArguments<W> = unsafe { CountArguments::new(&passed) };
     let run = launch(&shape, &mut memory, |lane| {
         if plan.order == Order::Whole {
             count_whole(lane, arguments);

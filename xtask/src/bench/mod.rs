@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{build_ptx, generator::Codegen, paths, process::capture, setup};
-use parts::{PARTS, Part};
+use parts::{BenchPart, PARTS};
 use programs::Programs;
 use records::{Measured, Record};
 
@@ -21,7 +21,7 @@ use records::{Measured, Record};
 pub struct Args {
     /// What to measure: of a GPU all but `cpu`, without one `cpu` alone, if nothing is named.
     #[arg(long, value_name = "PART", value_parser = parts::named, value_delimiter = ',')]
-    only: Vec<&'static Part>,
+    only: Vec<&'static BenchPart>,
     /// A folder of `cargo xtask bundle`, whose programs are run as they are: on a machine without Rust.
     #[arg(long, value_name = "DIR", requires = "commit")]
     programs: Option<PathBuf>,
@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 /// Measures parts and the peers beside them. Says what went wrong: the others are measured all the same.
-fn measure(record: &mut Record, args: &Args, parts: &[&Part], programs: &Programs) -> Vec<String> {
+fn measure(record: &mut Record, args: &Args, parts: &[&BenchPart], programs: &Programs) -> Vec<String> {
     let mut wrong = vec![];
     let mut take = |name: &str, measured: Result<Measured>| match measured {
         Ok(measured) => record.take(measured),

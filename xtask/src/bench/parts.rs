@@ -6,7 +6,7 @@ use super::{programs::Programs, records::Measured};
 
 /// Something to measure.
 #[derive(Debug)]
-pub struct Part {
+pub struct BenchPart {
     /// What it is asked for by.
     pub name: &'static str,
     by: By,
@@ -26,7 +26,7 @@ enum By {
 }
 
 /// All of them.
-pub const PARTS: [Part; 20] = [
+pub const PARTS: [BenchPart; 20] = [
     part("ladder", By::Commands(&LADDER), &["determinism"]),
     part("accuracy", By::Commands(&[&["accuracy"]]), &["accuracy"]),
     part("whole", By::Csv("gpu", &["whole", "unaligned", "host"]), &["whole"]),
@@ -60,19 +60,19 @@ const LADDER: [&[&str]; 4] = [
     &["ladder", "stages"],
 ];
 
-const fn part(name: &'static str, by: By, peers: &'static [&'static str]) -> Part {
-    Part { name, by, peers }
+const fn part(name: &'static str, by: By, peers: &'static [&'static str]) -> BenchPart {
+    BenchPart { name, by, peers }
 }
 
 /// The part of a name.
-pub fn named(name: &str) -> Result<&'static Part, String> {
-    const ALL: &[Part] = &PARTS;
+pub fn named(name: &str) -> Result<&'static BenchPart, String> {
+    const ALL: &[BenchPart] = &PARTS;
     let names = || ALL.iter().map(|part| part.name).collect::<Vec<_>>().join(", ");
     let found = ALL.iter().find(|part| part.name == name);
     found.ok_or_else(|| format!("no part of that name; there are {}", names()))
 }
 
-impl Part {
+impl BenchPart {
     /// Whether it needs no GPU.
     pub fn is_of_cpu(&self) -> bool {
         self.bench() == Some("cpu")

@@ -33,11 +33,11 @@ fn none_below(tree: &Tree, root: &str) -> Vec<Violation> {
         .iter()
         .filter(|file| file.path.starts_with(root) && file.is_rust());
     let files: BTreeMap<Module, &File> = of_crate.map(|file| (module_of(root, &file.path), file)).collect();
-    let mut found: BTreeMap<Module, Found> = BTreeMap::new();
+    let mut found: BTreeMap<Module, CircleFound> = BTreeMap::new();
     for (module, file) in &files {
         match syn::parse_file(&file.text) {
             Ok(parsed) => {
-                let mut uses = Found::new(module);
+                let mut uses = CircleFound::new(module);
                 uses.visit_file(&parsed);
                 found.insert(module.clone(), uses);
             }
@@ -80,7 +80,7 @@ fn module_of(root: &str, path: &str) -> Module {
 }
 
 /// What a file uses.
-struct Found<'a> {
+struct CircleFound<'a> {
     /// Its module, and those within it that are being read.
     module: &'a Module,
     within: Vec<String>,
@@ -90,7 +90,7 @@ struct Found<'a> {
     tests: Vec<Module>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> CircleFound<'a> {
     fn new(module: &'a Module) -> Self {
         Self {
             module,
@@ -127,7 +127,7 @@ impl<'a> Found<'a> {
     }
 }
 
-impl<'ast> Visit<'ast> for Found<'_> {
+impl<'ast> Visit<'ast> for CircleFound<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
         let attributes: &[Attribute] = match item {
             Item::Fn(item) => &item.attrs,

@@ -22,7 +22,7 @@ pub struct Args {
     files: Vec<PathBuf>,
     /// Makes faults of what is a warning: zeros (all elements are 0), constant (all elements are equal).
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
-    deny: Vec<Kind>,
+    deny: Vec<CheckKind>,
     /// Leaves out what would be a fault or a warning: nan, inf, zeros, constant.
     #[arg(
         long,
@@ -31,7 +31,7 @@ pub struct Args {
         value_name = "WHAT",
         conflicts_with = "deny"
     )]
-    allow: Vec<Kind>,
+    allow: Vec<CheckKind>,
     /// Prints one JSON object: faults, warnings and unread (lists of tensor, kind, count, first, message), tensors, bytes, seconds.
     #[arg(long)]
     json: bool,
@@ -40,7 +40,7 @@ pub struct Args {
 /// What can be found in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum CheckKind {
     Nan,
     Inf,
     Zeros,
@@ -50,7 +50,7 @@ enum Kind {
     File,
 }
 
-impl Kind {
+impl CheckKind {
     fn is_warning(self) -> bool {
         matches!(self, Self::Zeros | Self::Constant)
     }
@@ -60,7 +60,7 @@ impl Kind {
 #[derive(Serialize)]
 struct Finding {
     tensor: String,
-    kind: Kind,
+    kind: CheckKind,
     /// How many elements.
     count: u64,
     /// The index of the first, in C order.
@@ -143,7 +143,7 @@ pub fn run(args: &Args) -> Report {
         for fault in inputs.faults {
             report.faults.push(Finding {
                 tensor: path.display().to_string(),
-                kind: Kind::File,
+                kind: CheckKind::File,
                 count: 0,
                 first: None,
                 message: fault,
@@ -167,7 +167,7 @@ impl Args {
             Some(Err(error)) => {
                 report.faults.push(Finding {
                     tensor: label,
-                    kind: Kind::File,
+                    kind: CheckKind::File,
                     count: 0,
                     first: None,
                     message: error.to_string(),
@@ -225,7 +225,7 @@ pub fn index_of(element: u64, shape: &[u64]) -> Vec<u64> {
 
 /// What is in an array, or a run of one.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct CheckFound {
     nan: u64,
     infinite: u64,
     /// The first of either.
@@ -236,7 +236,7 @@ struct Found {
     is_zero: bool,
 }
 
-impl Found {
+impl CheckFound {
     /// With what is in the run that follows.
     fn and(self, next: Self) -> Self {
         Self {
@@ -250,22 +250,22 @@ impl Found {
     }
 
     /// What is to be told of an array of so many elements.
-    fn findings(self, len: u64) -> Vec<(Kind, u64, Option<u64>, String)> {
+    fn findings(self, len: u64) -> Vec<(CheckKind, u64, Option<u64>, String)> {
         let mut findings = vec![];
         if self.nan > 0 {
             let what = format!("{} of {len} elements are NaN", self.nan);
-            findings.push((Kind::Nan, self.nan, self.first_nan, what));
+            findings.push((CheckKind::Nan, self.nan, self.first_nan, what));
         }
         if self.infinite > 0 {
             let what = format!("{} of {len} elements are infinite", self.infinite);
-            findings.push((Kind::Inf, self.infinite, self.first_infinite, what));
+            findings.push((CheckKind::Inf, self.infinite, self.first_infinite, what));
         }
         // Of one element that says nothing.
         if findings.is_empty() && len > 1 {
             if self.is_zero {
-                findings.push((Kind::Zeros, len, None, format!("all {len} elements are 0")));
+                findings.push((CheckKind::Zeros, len, None, format!("all {len} elements are 0")));
             } else if self.is_constant {
-                findings.push((Kind::Constant, len, None, format!("all {len} elements are equal")));
+                findings.push((CheckKind::Constant, len, None, format!("all {len} elements are equal")));
             }
         }
         findings
@@ -351,7 +351,7 @@ complex!(complex64 complex128);
 integers!(u8 u16 u32 u64 i8 i16 i32 i64);
 
 /// What is in an array, if its elements are of a type that is read.
-fn found(tensor: &Tensor, progress: &mut Progress) -> Option<Result<Found, Failure>> {
+fn found(tensor: &Tensor, progress: &mut Progress) -> Option<Result<CheckFound, Failure>> {
     if let Some(fault) = tensor.fault() {
         return Some(Err(fault.into()));
     }
@@ -379,22 +379,22 @@ fn found(tensor: &Tensor, progress: &mut Progress) -> Option<Result<Found, Failu
 /// Elements that are looked at together: where all of them are finite, none of them is looked at again.
 const BLOCK: usize = 1 << 10;
 
-fn found_of<T: Checked>(tensor: &Tensor, progress: &mut Progress) -> Result<Found, Failure> {
+fn found_of<T: Checked>(tensor: &Tensor, progress: &mut Progress) -> Result<CheckFound, Failure> {
     let piece = (1 << 18) / size_of::<T>();
-    let mut all = Found {
+    let mut all = CheckFound {
         is_constant: true,
         is_zero: true,
-        ..Found::default()
+        ..CheckFound::default()
     };
     if tensor.is_empty() {
         return Ok(all);
     }
     // Constant is what has the first element's value in every piece, so that is read first.
     let mut head = None;
-    let in_piece = |first: u64, values: &[T], head: T| -> Found {
-        let mut found = Found {
+    let in_piece = |first: u64, values: &[T], head: T| -> CheckFound {
+        let mut found = CheckFound {
             is_constant: values.iter().all(|value| *value == head),
-            ..Found::default()
+            ..CheckFound::default()
         };
         found.is_zero = found.is_constant && head == T::zeroed();
         for (block, values) in values.chunks(BLOCK).enumerate() {

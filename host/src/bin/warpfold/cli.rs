@@ -88,29 +88,29 @@ pub enum Command {
     #[command(after_help = "Examples:
   warpfold softmax logits.npy -o p.npy
   warpfold softmax scores.npy --causal --scale 0.125 -o p.safetensors")]
-    Softmax(rows::Exponentials),
+    Softmax(rows::SoftmaxArgs),
     /// The logarithm of softmax: x - max - log of the sum of exp(x - max).
     #[command(after_help = "Examples:
   warpfold log-softmax logits.npy -o log_p.npy
   warpfold log-softmax logits.npy --axis 1 --dtype-out float32 -o log_p.npy")]
-    LogSoftmax(rows::Exponentials),
+    LogSoftmax(rows::SoftmaxArgs),
     /// Layer norm of the rows of an array: (x - mean) / sqrt(variance + eps) * weight + bias.
     #[command(after_help = "Examples:
   warpfold layer-norm x.npy -o y.npy
   warpfold layer-norm x.npy --weight model.safetensors:ln.weight --bias model.safetensors:ln.bias -o y.npy")]
-    LayerNorm(rows::LayerNorm),
+    LayerNorm(rows::LayerNormArgs),
     /// Group norm of the channels of an array, its axis 1: layer norm of each group of channels of a sample.
     ///
     /// There is a weight and a bias for each channel. With as many groups as channels it is instance norm.
     #[command(after_help = "Examples:
   warpfold group-norm x.npy --groups 32 -o y.npy
   warpfold group-norm x.npy --groups 8 --weight w.npy --bias b.npy -o y.npy")]
-    GroupNorm(rows::GroupNorm),
+    GroupNorm(rows::GroupNormArgs),
     /// Root-mean-square norm of the rows of an array: x / sqrt(mean of x^2 + eps) * weight.
     #[command(after_help = "Examples:
   warpfold rms-norm x.npy --weight w.npy -o y.npy
   warpfold rms-norm x.npy --residual r.npy --sum-out sum.npy -o y.npy")]
-    RmsNorm(rows::RmsNorm),
+    RmsNorm(rows::RmsNormArgs),
     /// The cross-entropy of each row of logits and its target: -log of the target's softmax.
     ///
     /// A row of all -inf, one with a NaN and one with a +inf have a loss of NaN; an ignored row has 0.

@@ -18,7 +18,7 @@ use crate::{
     out::Out,
     reading,
     report::tuple,
-    rows::{Element, Part, Rows, Second, device, in_file, not_floats, on_device},
+    rows::{Element, Part, Rows, SecondFile, device, in_file, not_floats, on_device},
     scalar::Scalar,
     shown::Shown,
 };
@@ -137,12 +137,17 @@ impl Args {
         let of_part = |Part { rows, .. }: Part| self.row(&targets[rows]);
         let mapping =
             |row: Row<'_, CrossEntropy>, view: View<'_, T>| on_device::<T, f32, CrossEntropy>(&device, row, view);
-        Rows::new(array, -1, &device)?.map::<T, _, CrossEntropy>(&of_part, &Second::None, &mapping, &mut |mapped| {
-            let losses = &mapped.known.loss;
-            // One after the other, whatever the pieces.
-            losses.iter().for_each(|loss| sum += f64::from(*loss));
-            writer.push(bytemuck::cast_slice(losses))
-        })?;
+        Rows::new(array, -1, &device)?.map::<T, _, CrossEntropy>(
+            &of_part,
+            &SecondFile::None,
+            &mapping,
+            &mut |mapped| {
+                let losses = &mapped.known.loss;
+                // One after the other, whatever the pieces.
+                losses.iter().for_each(|loss| sum += f64::from(*loss));
+                writer.push(bytemuck::cast_slice(losses))
+            },
+        )?;
         writer.finish()?;
         let ignored = targets.iter().filter(|target| **target == self.ignore_index).count();
         let counted = targets.len() - ignored;

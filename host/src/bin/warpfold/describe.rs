@@ -49,7 +49,7 @@ pub fn run(args: &Describe) -> Result<Summaries, Failure> {
     };
     let device = Device::open(wanted, &AnyOp::of::<f32, Op>(op), &has_kernel_of_f64)?.told();
     // What files hold is known when they are opened, which is one at a time: there may be more of them than can be open at once.
-    let mut reader = Reader {
+    let mut reader = PieceReader {
         op,
         progress: Progress::of_bytes(bytes),
         device,
@@ -82,13 +82,13 @@ fn size(path: &Path) -> u64 {
 }
 
 /// What describes, and how far it is.
-struct Reader {
+struct PieceReader {
     op: Op,
     device: Device,
     progress: Progress,
 }
 
-type Describer = fn(&mut Reader, &Tensor) -> Result<Numbers, Failure>;
+type Describer = fn(&mut PieceReader, &Tensor) -> Result<Numbers, Failure>;
 
 /// How the elements of a type are described.
 fn of(dtype: DType) -> Option<Describer> {
@@ -130,7 +130,7 @@ fn of(dtype: DType) -> Option<Describer> {
     })
 }
 
-impl Reader {
+impl PieceReader {
     /// What a path names, and its arrays.
     fn describe_file(&mut self, path: &Path) -> (String, Vec<Array>) {
         let inputs = Inputs::open(path);
@@ -239,7 +239,7 @@ impl Reader {
 
 /// Elements narrower than that as the float32 that each is.
 fn floats<T, Read: reading::Read>(
-    reader: &mut Reader,
+    reader: &mut PieceReader,
     tensor: &Tensor,
     of: impl Fn(&[Read]) -> Cow<'_, [T]> + Sync,
 ) -> Result<Numbers, Failure>
@@ -251,7 +251,7 @@ where
 }
 
 /// What there is of complex numbers: counts, the mean, and the norms of magnitudes.
-fn complex<T>(reader: &mut Reader, tensor: &Tensor, parts: fn(T) -> [f64; 2]) -> Result<Numbers, Failure>
+fn complex<T>(reader: &mut PieceReader, tensor: &Tensor, parts: fn(T) -> [f64; 2]) -> Result<Numbers, Failure>
 where
     T: element::Element + reading::Read + Into<Scalar>,
     Mean: Reduction<T, Answer = T, State: Send>,
@@ -264,16 +264,16 @@ where
         Pieces::<NormL2, T>::new(NormL2, len as u64)?,
         Pieces::<NormInf, T>::new(NormInf, len as u64)?,
     );
-    let mut counts = Counts::default();
+    let mut counts = ElementCounts::default();
     let of_piece = |_, piece: &[T]| {
         let states = (
             cpu::fold(Mean, piece),
             cpu::fold(NormL2, piece),
             cpu::fold(NormInf, piece),
         );
-        Ok((states, Counts::of(piece.iter().map(|z| parts(*z)))))
+        Ok((states, ElementCounts::of(piece.iter().map(|z| parts(*z)))))
     };
-    let mut take = |((mean, norm, largest), of_piece): (_, Counts), len: u64| {
+    let mut take = |((mean, norm, largest), of_piece): (_, ElementCounts), len: u64| {
         means.push(mean, len)?;
         l2.push(norm, len)?;
         linf.push(largest, len)?;
@@ -294,13 +294,13 @@ where
 
 /// Complex numbers with a part that is NaN or infinite, and those that are 0.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct ElementCounts {
     nan: u64,
     infinite: u64,
     zeros: u64,
 }
 
-impl Counts {
+impl ElementCounts {
     fn of(numbers: impl Iterator<Item = [f64; 2]>) -> Self {
         let mut counts = Self::default();
         for parts in numbers {
@@ -320,7 +320,7 @@ impl Counts {
 
 /// As the float64 nearest to each. A sum is a whole number, and so is written as one as far as all of them are exact.
 fn integers<Read: reading::Read>(
-    reader: &mut Reader,
+    reader: &mut PieceReader,
     tensor: &Tensor,
     nearest: impl Fn(Read) -> f64 + Sync,
 ) -> Result<Numbers, Failure> {

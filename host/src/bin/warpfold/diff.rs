@@ -11,7 +11,7 @@ use crate::{
     Failure, check::index_of, clock, device, inputs::Inputs, options, progress::Progress, reading, report::tuple,
     scalar::Scalar, shown::Shown,
 };
-use sums::{Compared, Sums};
+use sums::{Compared, DiffSums};
 
 /// `warpfold diff`.
 #[derive(clap::Args)]
@@ -42,12 +42,12 @@ struct Pair {
     /// Whether they are equal by what was asked for.
     equal: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    values: Option<Values>,
+    values: Option<DiffValues>,
 }
 
 /// In what values differ. Elements that are NaN in one alone count as differing, and in no other number.
 #[derive(Serialize)]
-struct Values {
+struct DiffValues {
     /// How many elements differ.
     differing: u64,
     largest_difference: Scalar,
@@ -229,7 +229,7 @@ impl Args {
             None => pair.equal_bits || self.nan_equal && sums.differing == 0 && a.dtype() == b.dtype(),
             Some(tolerance) => sums.nan == 0 && sums.largest <= tolerance,
         };
-        pair.values = Some(Values {
+        pair.values = Some(DiffValues {
             differing: sums.differing,
             largest_difference: sums.largest.into(),
             at: sums.at.map(|at| index_of(at, a.shape())),
@@ -247,7 +247,7 @@ const PIECES_AT_ONCE: usize = 16;
 
 /// In what the values of two arrays of one shape differ, in pieces that are the same on every machine: arrays of one type as they are, others
 /// as float64.
-fn differences(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<Sums, Failure> {
+fn differences(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<DiffSums, Failure> {
     macro_rules! of {
         ($($dtype:ident: $number:ty),*) => {
             match (a.dtype().decoded(), b.dtype().decoded()) {
@@ -270,16 +270,16 @@ fn differences(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress)
     )
 }
 
-fn both<T: Compared>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<Sums, Failure> {
+fn both<T: Compared>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<DiffSums, Failure> {
     let (len, run) = (a.len(), (PIECE * PIECES_AT_ONCE) as u64);
-    let mut all = Sums::NOTHING;
-    let of_piece = |first: u64, a: &[T], b: &[T]| Sums::of(first, a, b, nan_equal);
+    let mut all = DiffSums::NOTHING;
+    let of_piece = |first: u64, a: &[T], b: &[T]| DiffSums::of(first, a, b, nan_equal);
     if a.is_seekable() && b.is_seekable() {
-        let of_run = |number: u64| -> Result<Sums, Failure> {
+        let of_run = |number: u64| -> Result<DiffSums, Failure> {
             let (start, end) = (number * run, (number * run + run).min(len));
             let most = (end - start).min(PIECE as u64) as usize;
             let (mut of_a, mut of_b) = (vec![T::zeroed(); most], vec![T::zeroed(); most]);
-            let mut sums = Sums::NOTHING;
+            let mut sums = DiffSums::NOTHING;
             for first in (start..end).step_by(PIECE) {
                 let size = (end - first).min(PIECE as u64) as usize;
                 reading::part(a, first, &mut of_a[..size])?;
@@ -301,7 +301,9 @@ fn both<T: Compared>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Pro
     let runs = of_a.chunks(run as usize).zip(of_b.chunks(run as usize));
     for (start, (a, b)) in (0..).step_by(run as usize).zip(runs) {
         let pieces = (start..).step_by(PIECE).zip(a.chunks(PIECE).zip(b.chunks(PIECE)));
-        let of_run = pieces.fold(Sums::NOTHING, |sums, (first, (a, b))| sums.and(of_piece(first, a, b)));
+        let of_run = pieces.fold(DiffSums::NOTHING, |sums, (first, (a, b))| {
+            sums.and(of_piece(first, a, b))
+        });
         all = all.and(of_run);
     }
     progress.advance(a.bytes() + b.bytes());

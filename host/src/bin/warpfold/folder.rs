@@ -233,13 +233,13 @@ pub struct Folding<'a, T> {
 }
 
 /// What is read beside the array.
-enum Second<T: Element> {
+enum SecondArray<T: Element> {
     None,
     Array(Vec<T::Read>),
     Mask(Vec<u8>),
 }
 
-impl<T: Element> Second<T> {
+impl<T: Element> SecondArray<T> {
     /// An element for each of the array, in C order.
     fn in_order(fold: &Fold<'_>) -> Result<Self, Failure> {
         Ok(match (&fold.mask, &fold.second) {
@@ -313,7 +313,7 @@ impl<T: Element> Folder for Folding<'_, T> {
     }
     fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure> {
         let (fold, function) = (self.fold, &self.chosen.function);
-        let second = Second::<T>::in_order(fold)?;
+        let second = SecondArray::<T>::in_order(fold)?;
         if let (Device::Folding(Target::Cpu), true) = (device, fold.array.is_seekable()) {
             let len = reading::cpu_piece(function.op());
             let (mut pieces, mut progress) = (function.pieces(len as u64)?, Progress::of_bytes(fold.array.bytes()));
@@ -328,7 +328,7 @@ impl<T: Element> Folder for Folding<'_, T> {
             return self.finish(pieces);
         }
         #[cfg(feature = "cuda")]
-        if let (Device::Folding(Target::Gpu(gpu)), Second::None, true) = (device, &second, fold.array.is_seekable())
+        if let (Device::Folding(Target::Gpu(gpu)), SecondArray::None, true) = (device, &second, fold.array.is_seekable())
             // A truth is read as a byte, whose bits may be any.
             && T::TYPE != warpfold::ops::element::Type::Bool
         {
@@ -358,7 +358,7 @@ impl<T: Element> Folder for Folding<'_, T> {
     fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure> {
         let (fold, function) = (self.fold, &self.chosen.function);
         let target = device.folding(WHOLE_ONLY)?;
-        let second = Second::<T>::in_order(fold)?;
+        let second = SecondArray::<T>::in_order(fold)?;
         let piece = device.piece(function.op())?;
         division.fold::<T::Read>(&fold.array, piece, self.answer(), &mut |values, first, segments| {
             let values = T::of(values)?;

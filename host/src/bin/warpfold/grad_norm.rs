@@ -219,25 +219,25 @@ where
 /// On a GPU, all at once.
 #[cfg(feature = "cuda")]
 fn on_gpu(norm: GradNorm, gpu: &warpfold::gpu::Gpu, arrays: &[Tensor]) -> Result<Total, Failure> {
-    enum Values {
+    enum GradValues {
         F32(Vec<f32>),
         F16(Vec<f16>),
         Bf16(Vec<bf16>),
     }
-    let read = |array: &Tensor| -> Result<Values, Failure> {
+    let read = |array: &Tensor| -> Result<GradValues, Failure> {
         Ok(match array.dtype() {
-            DType::F16 => Values::F16(reading::in_order(array)?),
-            DType::Bf16 => Values::Bf16(reading::in_order(array)?),
-            _ => Values::F32(reading::in_order(array)?),
+            DType::F16 => GradValues::F16(reading::in_order(array)?),
+            DType::Bf16 => GradValues::Bf16(reading::in_order(array)?),
+            _ => GradValues::F32(reading::in_order(array)?),
         })
     };
-    let values = arrays.iter().map(read).collect::<Result<Vec<Values>, _>>()?;
+    let values = arrays.iter().map(read).collect::<Result<Vec<GradValues>, _>>()?;
     let tensors: Vec<Floats<'_>> = values
         .iter()
         .map(|values| match values {
-            Values::F32(values) => values.into(),
-            Values::F16(values) => values.into(),
-            Values::Bf16(values) => values.into(),
+            GradValues::F32(values) => values.into(),
+            GradValues::F16(values) => values.into(),
+            GradValues::Bf16(values) => values.into(),
         })
         .collect();
     let TotalNorm { norm, not_finite, .. } = norm.on(gpu, &tensors)?;

@@ -5,12 +5,12 @@ use std::iter::zip;
 use pulp::{Simd, WithSimd};
 use warpfold_kernels::{arithmetic::single, rowwise::RowElement};
 
-use super::Second;
+use super::SecondRows;
 
 /// Makes the elements of a strip what they are before they are looked at.
 pub(super) struct Load<'a, T> {
     pub(super) values: &'a [T],
-    pub(super) second: Second<'a, T>,
+    pub(super) second: SecondRows<'a, T>,
     pub(super) negates: bool,
     pub(super) zeroes: bool,
     /// What stands for an element that the mask hides.
@@ -33,14 +33,14 @@ impl<T: RowElement> WithSimd for Load<'_, T> {
             firsts.iter_mut().for_each(|value| *value *= 0.0);
         }
         match self.second {
-            Second::Nothing | Second::Residual(_) => {}
-            Second::Pair(array) => widen(array, &mut seconds[..array.len()]),
-            Second::Mask(array) => {
+            SecondRows::Nothing | SecondRows::Residual(_) => {}
+            SecondRows::Pair(array) => widen(array, &mut seconds[..array.len()]),
+            SecondRows::Mask(array) => {
                 for (value, byte) in zip(firsts, array) {
                     *value = if *byte == 0 { self.absent } else { *value };
                 }
             }
-            Second::Added(array, factor) => {
+            SecondRows::Added(array, factor) => {
                 for (value, added) in zip(firsts, array) {
                     *value = single::fma(*value, factor, added.wide());
                 }

@@ -5,9 +5,9 @@ use std::iter::zip;
 use pulp::{Simd, WithSimd};
 use warpfold_kernels::rowwise::{Column, Given, RowElement, RowOp, Value as _};
 
-use super::strip::{Leaf, PLAIN, Place};
+use super::strip::{Leaf, PLAIN, StripPlace};
 
-/// Neighbours meet until one state is left.
+/// Neighbours are combined until one state is left.
 pub(super) struct Neighbours<'a, O: RowOp> {
     pub(super) op: O,
     pub(super) states: &'a mut [O::State],
@@ -54,7 +54,7 @@ impl<O: RowOp> WithSimd for Known<O> {
 
 /// Maps a leaf's elements to the answers, each rounded: this alone is compiled for every type of those, for an array of f32 between cost a tenth of a row of bf16.
 pub(super) struct Map<'a, O: RowOp, U> {
-    pub(super) place: Place<'a, O>,
+    pub(super) place: StripPlace<'a, O>,
     pub(super) leaf: Leaf<O>,
     /// The state of the row, and how many of its elements are seen.
     pub(super) row: (O::State, u64),

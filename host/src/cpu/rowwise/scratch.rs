@@ -10,7 +10,7 @@ use warpfold_kernels::{
 };
 
 use super::{
-    LONG, Row, Split,
+    LONG, OneRow, Split,
     convert::Add,
     map::{Known, Map, Neighbours},
     strip::{Buffers, Elements, Fold, LEAVES, Leaf, STRIP, Shape, Spot, Strip},
@@ -43,8 +43,8 @@ impl<O: RowOp> Scratch<O> {
     }
 
     /// Folds rows: several if they are short.
-    pub(super) fn fold<T: RowElement + Pod>(&mut self, shape: Shape, rows: &[Row<'_, T, O>]) {
-        let Some(Row { op, .. }) = rows.first() else { return };
+    pub(super) fn fold<T: RowElement + Pod>(&mut self, shape: Shape, rows: &[OneRow<'_, T, O>]) {
+        let Some(OneRow { op, .. }) = rows.first() else { return };
         let arch = Arch::new();
         let strips = (rows.len() * shape.leaves).div_ceil(shape.in_strip);
         self.strips.resize_with(strips, || Strip::nothing(*op, strips > LONG));
@@ -80,7 +80,7 @@ impl<O: RowOp> Scratch<O> {
     pub(super) fn map<T: RowElement + Pod, U: RowElement>(
         &mut self,
         shape: Shape,
-        (number, row): (usize, &Row<'_, T, O>),
+        (number, row): (usize, &OneRow<'_, T, O>),
         answers: &mut [U],
     ) -> [f32; 4] {
         let (op, arch) = (row.op, Arch::new());
@@ -110,7 +110,7 @@ impl<O: RowOp> Scratch<O> {
     fn write<T: RowElement + Pod, U: RowElement>(
         &mut self,
         shape: Shape,
-        (first, row): (usize, &Row<'_, T, O>),
+        (first, row): (usize, &OneRow<'_, T, O>),
         of_row: (O::State, u64),
         answers: &mut [U],
     ) {

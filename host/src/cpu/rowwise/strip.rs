@@ -8,10 +8,10 @@ use std::{iter::zip, ops::Range};
 use pulp::{Simd, WithSimd};
 use warpfold_kernels::{
     monoids::{Monoid, Words as _},
-    rowwise::{Column, First, Given, LeafFound, ROWS, RowOp, Second as SecondLook, Total, Value as _},
+    rowwise::{Column, Given, LeafFound, ROWS, ReferencePass, RowOp, TermsPass, TotalPass, Value as _},
 };
 
-use crate::cpu::states::{Block, States, meet};
+use crate::cpu::states::{Block, States, combine_columns};
 
 /// Elements of a strip, of all arrays together: 16 KiB as f32, which stay in the nearest cache. The more leaves, the less of the time goes into the last
 /// steps of their trees, which wait for each other: with half as many, of one row each, layer norm of 32 rows of 1024 f32 took 23 µs for 16 (Intel Xeon with AVX-512, one
@@ -136,7 +136,7 @@ fn fill<O: RowOp>(elements: &mut [Vec<f32>; 2], range: Range<usize>, value: O::V
 
 /// What is known of a leaf before it is read.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a, O> {
+pub(super) struct StripPlace<'a, O> {
     pub(super) op: O,
     /// The row's weights and biases.
     pub(super) columns: [Option<&'a [f32]>; 2],
@@ -149,7 +149,7 @@ pub(super) struct Place<'a, O> {
     pub(super) seen: usize,
 }
 
-impl<'a, O: RowOp> Place<'a, O> {
+impl<'a, O: RowOp> StripPlace<'a, O> {
     /// The weights and the biases of the elements, once those that are shared are [spread](Self::spread).
     #[inline(always)]
     pub(super) fn weights_and_biases<'b>(&self, spread: &'b [Vec<f32>; 2]) -> [&'b [f32]; 2]
@@ -186,7 +186,7 @@ impl<'a, O: RowOp> Place<'a, O> {
 
 /// Makes of loaded elements what they are before they are looked at.
 pub(super) struct Take<'a, O> {
-    pub(super) place: Place<'a, O>,
+    pub(super) place: StripPlace<'a, O>,
     pub(super) elements: [&'a mut [f32]; 2],
     pub(super) spread: &'a [Vec<f32>; 2],
 }
@@ -328,10 +328,10 @@ impl<O: RowOp> Fold<'_, '_, O> {
             fill::<O>(loaded, missing(spot), op.absent());
         }
         let spots = &*spots;
-        let firsts = if O::LOOKS_FIRST {
+        let firsts = if O::HAS_FIRST_PASS {
             fold_columns(
                 simd,
-                First(op),
+                ReferencePass(op),
                 shape,
                 &references[..count],
                 #[inline(always)]
@@ -350,7 +350,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
                 fill::<O>(loaded, missing(spot), op.moved(*reference));
             }
         }
-        let look = SecondLook { op, reference: 0.0 };
+        let look = TermsPass { op, reference: 0.0 };
         let sums = if to.keeps() {
             const { assert!(!O::KEEPS || O::Value::ARRAYS == 1, "of one array something may be kept") };
             for (spot, reference) in zip(spots, references) {
@@ -392,7 +392,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
             }
             fold_columns(
                 simd,
-                Total(op),
+                TotalPass(op),
                 shape,
                 &references[..count],
                 #[inline(always)]
@@ -477,7 +477,7 @@ fn fold_columns<'a, S: Simd, A: Copy + 'a, M: Monoid<f32>, const FIELDS: usize>(
         }
     }
     let mut states = [monoid.identity(); LEAVES];
-    meet(
+    combine_columns(
         simd,
         monoid,
         columns_of,

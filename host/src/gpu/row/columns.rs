@@ -20,7 +20,7 @@ use crate::{
         Gpu, Prepared, Workspace,
         answers::upload,
         context::{self, Bound},
-        launch::{self, Function, Place, Spot, array_of, device},
+        launch::{self, Function, Placement, Strides, array_of, device},
         memory::DeviceMemory,
         status::{self, Status as _},
     },
@@ -38,7 +38,7 @@ pub struct PreparedColumns<T> {
     gpu: Gpu,
     entry: &'static Entry,
     function: Function,
-    place: Place,
+    place: Placement,
     /// Rows, and elements of each.
     size: [u64; 2],
     chunks: u64,
@@ -70,9 +70,9 @@ impl<T: RowElement> PreparedColumns<T> {
             element: element.name(),
         })?;
         let _bound = Bound::to(gpu.context())?;
-        let spot = |array: usize| {
+        let strides = |array: usize| {
             let extents = &columns.from[array];
-            Spot {
+            Strides {
                 first: extents.offset,
                 stride: extents.stride(),
                 step: extents.stride_within(),
@@ -89,7 +89,7 @@ impl<T: RowElement> PreparedColumns<T> {
             gpu: gpu.clone(),
             entry,
             function: gpu.inner.modules.function(entry)?,
-            place: Place::new(2, spot, layout.transpose()?),
+            place: Placement::new(2, strides, layout.transpose()?),
             size: [from.count, from.len],
             chunks: columns.sums.shape()[0],
             sum: gpu.prepare_axes(Sum, &columns.sums, &Axes::of(&[0]))?,

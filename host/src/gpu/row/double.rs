@@ -16,7 +16,7 @@ use crate::{
     gpu::{
         Gpu,
         context::{self, Bound},
-        launch::{self, Place, Spot, array_of, device},
+        launch::{self, Placement, Strides, array_of, device},
         memory::DeviceMemory,
         status::Status as _,
     },
@@ -107,13 +107,13 @@ impl<Op: DoubleNorm> Row<'_, Op> {
         );
         context::wait_for_default_stream()?;
         let at = known.as_device_ptr().as_raw();
-        let spot = |_: usize| Spot {
+        let strides = |_: usize| Strides {
             first: from.offset,
             stride: from.stride(),
             step: from.stride_within(),
             reach: layout.reach().unwrap_or((0, 0)),
         };
-        let place = Place::new(1, spot, dimensions);
+        let place = Placement::new(1, strides, dimensions);
         let params = norm.params();
         let flags = RowFlags {
             is_folded: from.folded.len() > 1,

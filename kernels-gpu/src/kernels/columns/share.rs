@@ -1,15 +1,7 @@
 //! Which answers, and which of their parts, are whose.
 
 use super::AT_ONCE;
-use crate::{
-    element::Item,
-    simt::Simt,
-    stages::{
-        load::{columns::Column, extents::Extents, source::Source},
-        reduce::team::Team,
-    },
-    tree::{LANES, leaf_elements, row_elements, vector_elements},
-};
+use crate::{element::Item, simt::Simt, stages::reduce::team::Team, tree::vector_elements};
 
 /// A block's set of answers, and its part of their elements.
 #[derive(Clone, Copy)]
@@ -35,21 +27,6 @@ impl Block {
             tile: simt.block() % tiles,
             tiles,
         }
-    }
-
-    /// The first column of the tree that is this lane's, of each answer of its vector, and the number of its first element: it has `steps` of them.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn column<S: Simt, T: Source>(self, simt: S, extents: Extents<T>, steps: u32) -> (Column<T>, u64) {
-        let width = const { row_elements::<T>() as u64 };
-        let shift = u32::trailing_zeros(self.lanes);
-        let unit = (u64::from(self.tile * simt.warps() + simt.warp()) << (u32::trailing_zeros(LANES) - shift))
-            + u64::from(simt.lane() >> shift);
-        let column = unit * u64::from(steps);
-        // The columns of a leaf are neighbours, and a lane's are all of one.
-        let first = column / width * leaf_elements::<T>() as u64 + column % width;
-        let vector = u64::from(self.set * self.lanes + (simt.lane() & (self.lanes - 1)));
-        let answer = vector * vector_elements::<T>() as u64;
-        (Column::of(simt, extents, answer, first), first)
     }
 
     /// Answers that are combined in a round.

@@ -15,7 +15,7 @@ use crate::{
             source::Source,
             words::{self, Vectors, WORDS, each_row},
         },
-        reduce::warp::Row,
+        reduce::warp::RowStates,
     },
     tree::{Part, PartFold as _, ROWS, VECTOR_BYTES, pending::Pending, row_elements, vector_elements},
 };
@@ -30,7 +30,7 @@ pub(super) struct Leaves<S, N> {
     pub(super) count: u32,
 }
 
-impl<S: Simt, N: TensorNorm> Row<(N::State, u64)> for &mut Leaves<S, N> {
+impl<S: Simt, N: TensorNorm> RowStates<(N::State, u64)> for &mut Leaves<S, N> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row(&mut self, number: u32) -> (N::State, u64) {
         let Leaves { simt, norm, .. } = **self;

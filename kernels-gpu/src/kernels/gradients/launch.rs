@@ -9,7 +9,7 @@ use crate::{
         columns::Floats,
         emit::Output,
         load::{search::first_not, words::WORDS},
-        reduce::grid::Meeting,
+        reduce::grid::TileSlots,
     },
 };
 
@@ -57,9 +57,9 @@ impl TensorEntry {
 
 /// A table of tensors that is valid, and so are they.
 #[derive(Clone, Copy)]
-pub(super) struct Table(*const TensorEntry);
+pub(super) struct TensorTable(*const TensorEntry);
 
-impl Table {
+impl TensorTable {
     /// The entry of that number, which the table has.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn get<S: Simt>(self, simt: S, number: u64) -> TensorEntry {
@@ -112,14 +112,14 @@ impl Launch {
     #[must_use]
     pub unsafe fn tensors_arguments(&self) -> TensorsArguments {
         TensorsArguments {
-            tensors: Table(self.arrays[0].start.cast()),
-            to: Table(self.arrays[1].start.cast()),
+            tensors: TensorTable(self.arrays[0].start.cast()),
+            to: TensorTable(self.arrays[1].start.cast()),
             count: self.count,
             tiles: self.tiles,
             leaves: self.steps,
             elements: self.len,
-            // SAFETY: the caller's word. Warps meet, whichever block they are of.
-            meeting: unsafe { Meeting::new(self.slots, self.tiles, self.tickets, 0) },
+            // SAFETY: the caller's word. Warps draw tickets, whichever block they are of.
+            tile_slots: unsafe { TileSlots::new(self.slots, self.tiles, self.tickets, 0) },
             // SAFETY: as above.
             output: unsafe { Output::new(self.answer, ptr::null_mut()) },
             answer: self.answer.cast(),
@@ -131,13 +131,13 @@ impl Launch {
 /// A launch, as a kernel takes it.
 #[derive(Clone, Copy)]
 pub struct TensorsArguments {
-    pub(super) tensors: Table,
-    pub(super) to: Table,
+    pub(super) tensors: TensorTable,
+    pub(super) to: TensorTable,
     pub(super) count: u64,
     pub(super) tiles: u64,
     pub(super) leaves: u64,
     pub(super) elements: u64,
-    pub(super) meeting: Meeting,
+    pub(super) tile_slots: TileSlots,
     pub(super) output: Output,
     answer: *mut u32,
     number: u64,

@@ -12,7 +12,7 @@ use crate::{
 /// The part of the build that has them.
 const PART: &str = "gradients";
 
-/// The largest block: no warp meets another of its block, so blocks are small, and bounds fine.
+/// The largest block: no warp waits for another of its block, so blocks are small, and bounds fine.
 const THREADS: u32 = 128;
 
 /// What the build knows of an entry: blocks that a multiprocessor must have registers for, words of a state, whether the source has fused multiply-adds.

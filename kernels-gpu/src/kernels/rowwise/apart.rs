@@ -1,59 +1,59 @@
 //! Row operations on elements that lie apart: columns, middle axes, any strides.
 
-use super::{Arguments, Mode, Second, spot::RowStart};
+use super::{Mode, RowArguments, Second, position::RowStart};
 use crate::{
     arithmetic::single,
     element::{Element, Item as _, Two},
-    rowwise::{Column, First, Given, LeafFound, Look, ROWS, RowOp, Second as Sums, Total, Value as _},
+    rowwise::{Column, Given, LeafFound, Pass, ROWS, ReferencePass, RowOp, TermsPass, TotalPass, Value as _},
     simt::Simt,
     stages::narrow,
     tree::{LANES, pending::Pending, row_elements, vector_elements},
 };
 
 /// Folds and maps rows whose elements lie anywhere: a lane has a leaf of a row, its neighbours those of neighbouring rows, so that what they read lies together. It reads
-/// an element for each look and for the map, from a cache where all goes well.
+/// an element for each pass and for the map, from a cache where all goes well.
 ///
 /// ```text
-/// lane: columns of N elements, one after the other ─ first look ─ second look ─ state ─ map
+/// lane: columns of N elements, one after the other ─ first pass ─ second pass ─ state ─ map
 /// ```
 ///
 /// Of rows of more than a leaf one launch folds, and another maps: [`Mode`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn map_apart<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub fn map_apart<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowArguments<T>) {
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let leaves = u64::from(arguments.leaves.max(1));
     let (leaf, row) = (warp % leaves, warp / leaves * u64::from(LANES) + u64::from(simt.lane()));
     if row >= arguments.rows.count() {
         return;
     }
-    let read = Read::new(simt, op, arguments, row, leaf);
+    let read = LeafRead::new(simt, op, arguments, row, leaf);
     let mut found = op.nothing();
-    if O::LOOKS_FIRST {
-        found = read.fold(First(op));
+    if O::HAS_FIRST_PASS {
+        found = read.fold(ReferencePass(op));
     }
     let reference = op.reference(found, read.seen);
     let mut state = op.identity();
     if arguments.mode != Mode::Map && read.seen > 0 {
         let mut total = -0.0;
         if O::TOTALS && op.totals() {
-            total = read.fold(Total(op));
+            total = read.fold(TotalPass(op));
         }
         let found = LeafFound {
             first: found,
             reference,
             total,
         };
-        state = op.leaf(found, read.fold(Sums { op, reference }), read.seen);
+        state = op.leaf(found, read.fold(TermsPass { op, reference }), read.seen);
     }
     read.finish(reference, state, leaf);
 }
 
 /// What a lane reads: a leaf of a row.
 #[derive(Clone, Copy)]
-struct Read<S, T: Element, O> {
+struct LeafRead<S, T: Element, O> {
     simt: S,
     op: O,
-    arguments: Arguments<T>,
+    arguments: RowArguments<T>,
     /// Where the row begins.
     start: RowStart<T>,
     given: Given,
@@ -65,19 +65,19 @@ struct Read<S, T: Element, O> {
     len: u32,
 }
 
-impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
+impl<S: Simt, T: Element, O: RowOp> LeafRead<S, T, O> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn new(simt: S, op: O, arguments: Arguments<T>, row: u64, leaf: u64) -> Self {
+    fn new(simt: S, op: O, arguments: RowArguments<T>, row: u64, leaf: u64) -> Self {
         let arguments = arguments.of_row::<O>(row);
-        let first = leaf * Arguments::<T>::leaf::<O>();
+        let first = leaf * RowArguments::<T>::leaf::<O>();
         let all_seen = arguments.seen(row);
         let seen = narrow(
             simt,
-            u64::saturating_sub(all_seen, first).min(Arguments::<T>::leaf::<O>()),
+            u64::saturating_sub(all_seen, first).min(RowArguments::<T>::leaf::<O>()),
         );
         let len = narrow(
             simt,
-            u64::saturating_sub(arguments.rows.len(), first).min(Arguments::<T>::leaf::<O>()),
+            u64::saturating_sub(arguments.rows.len(), first).min(RowArguments::<T>::leaf::<O>()),
         );
         let start = arguments.start(simt, row);
         Self {
@@ -95,28 +95,28 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
 
     /// Column after column, then as the tree has it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn fold<L: Look<O>>(self, look: L) -> L::State {
+    fn fold<L: Pass<O>>(self, pass: L) -> L::State {
         let simt = self.simt;
-        let mut lanes = Pending::<L::State, 5>::nothing(look);
+        let mut lanes = Pending::<L::State, 5>::nothing(pass);
         let mut lane = simt.opaque(0);
         while lane < LANES {
-            let mut columns = Pending::<L::State, 3>::nothing(look);
+            let mut columns = Pending::<L::State, 3>::nothing(pass);
             let mut column = simt.opaque(0);
             while column < vector_elements::<T>() as u32 {
-                let state = self.column(look, lane * vector_elements::<T>() as u32 + column);
-                columns.push(simt, look, column, state);
+                let state = self.column(pass, lane * vector_elements::<T>() as u32 + column);
+                columns.push(simt, pass, column, state);
                 column = simt.opaque(column + 1);
             }
-            let total = columns.total(simt, look, vector_elements::<T>() as u32);
-            lanes.push(simt, look, lane, total);
+            let total = columns.total(simt, pass, vector_elements::<T>() as u32);
+            lanes.push(simt, pass, lane, total);
             lane = simt.opaque(lane + 1);
         }
-        lanes.total(simt, look, LANES)
+        lanes.total(simt, pass, LANES)
     }
 
     /// A column, its elements all in flight together.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn column<L: Look<O>>(self, look: L, column: u32) -> L::State {
+    fn column<L: Pass<O>>(self, pass: L, column: u32) -> L::State {
         const { assert!(ROWS == 4, "four rows are written out") };
         let place = |row: usize| row as u32 * row_elements::<T>() as u32 + column;
         let is_there = |row: usize| row < ROWS / O::Value::ARRAYS && place(row) < self.seen;
@@ -133,9 +133,9 @@ impl<S: Simt, T: Element, O: RowOp> Read<S, T, O> {
         } else {
             [value(0), value(1), value(2), value(3)]
         };
-        let state = |row: usize, value: O::Value| if is_there(row) { look.of(value) } else { look.identity() };
-        let low = look.combine(state(0, a), state(1, b));
-        look.combine(low, look.combine(state(2, c), state(3, d)))
+        let state = |row: usize, value: O::Value| if is_there(row) { pass.of(value) } else { pass.identity() };
+        let low = pass.combine(state(0, a), state(1, b));
+        pass.combine(low, pass.combine(state(2, c), state(3, d)))
     }
 
     /// With the state of the leaf: hands it on, or maps, as the launch has it.

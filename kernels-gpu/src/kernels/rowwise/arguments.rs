@@ -6,7 +6,7 @@ use crate::{
     rowwise::RowOp,
     stages::{
         StateArray,
-        columns::{Columns, Floats, Rows},
+        columns::{ColumnParams, Floats, OutRows},
         load::extents::Extents,
     },
 };
@@ -24,7 +24,7 @@ pub struct Targets {
 
 /// A launch, as a kernel that reads elements of the size of `T` takes it.
 #[derive(Clone, Copy)]
-pub struct Arguments<T: Element> {
+pub struct RowArguments<T: Element> {
     /// The rows of both arrays; of the second only how far from its first element, counted in elements.
     pub(super) rows: Extents<Two<T>>,
     /// The second's first element.
@@ -36,13 +36,13 @@ pub struct Arguments<T: Element> {
     /// What elements are.
     pub(super) floats: Floats,
     /// Weights and biases.
-    pub(super) columns: Columns,
+    pub(super) columns: ColumnParams,
     /// Where the answers go; nowhere if null.
-    pub(super) out: Rows,
+    pub(super) out: OutRows,
     /// Where answers lie, counted from the first, where their elements lie apart.
     pub(super) to: Extents<u8>,
     /// Where sums with a residual go.
-    pub(super) sums: Rows,
+    pub(super) sums: OutRows,
     /// [`RowOperands::known`](crate::kernels::RowOperands::known).
     pub(super) known: [*mut u32; 4],
     /// The rows' targets.
@@ -75,12 +75,12 @@ pub struct Arguments<T: Element> {
     pub(super) others: u64,
 }
 
-impl<T: Element> Arguments<T> {
+impl<T: Element> RowArguments<T> {
     /// Where sums of columns go, whatever answers are: f32.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn sums_of_columns(&self) -> Rows {
+    pub(super) fn sums_of_columns(&self) -> OutRows {
         // SAFETY: a launch of such sums has room for as many f32.
-        unsafe { Rows::new(self.out.start(), self.out.stride(), Floats::F32) }
+        unsafe { OutRows::new(self.out.start(), self.out.stride(), Floats::F32) }
     }
 
     /// Whether others have elements of the rows, too.

@@ -6,7 +6,7 @@ use crate::{
     rowwise::{Column, RowOp},
     simt::Simt,
     stages::{
-        columns::{Columns, Loaded},
+        columns::{ColumnParams, Loaded},
         each::each,
         load::words::WORDS,
     },
@@ -41,7 +41,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     /// Whether vectors of weights and biases can be asked for.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn can_ask(&self) -> bool {
-        let (Columns { weight, bias, .. }, floats) = (self.arguments.columns, self.arguments.floats);
+        let (ColumnParams { weight, bias, .. }, floats) = (self.arguments.columns, self.arguments.floats);
         let has_biases = O::HAS_COLUMNS && O::HAS_BIASES;
         V::PLAIN && weight.can_be_asked_for(floats) && (!has_biases || bias.can_be_asked_for(floats))
     }
@@ -50,12 +50,12 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn asked_of(&self, row: usize) -> [[u32; WORDS]; 2] {
         let Self { simt, arguments, .. } = *self;
-        let (Columns { weight, bias, .. }, floats) = (arguments.columns, arguments.floats);
-        let spot = self.spot_of(row);
-        let is_there = spot.present() > 0;
-        let weights = weight.ask(simt, floats, spot.first(), is_there, Column::PLAIN.weight);
+        let (ColumnParams { weight, bias, .. }, floats) = (arguments.columns, arguments.floats);
+        let position = self.position_of(row);
+        let is_there = position.present() > 0;
+        let weights = weight.ask(simt, floats, position.first(), is_there, Column::PLAIN.weight);
         let biases = if O::HAS_COLUMNS && O::HAS_BIASES {
-            bias.ask(simt, floats, spot.first(), is_there, Column::PLAIN.bias)
+            bias.ask(simt, floats, position.first(), is_there, Column::PLAIN.bias)
         } else {
             [0; WORDS]
         };
@@ -65,7 +65,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     /// Weights and biases of half a vector's columns, or all of 4 bytes; those of the elements that are there.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn columns(&self, row: usize, half: usize) -> Loaded {
-        let left = self.spot_of(row).present();
+        let left = self.position_of(row).present();
         self.first_columns(row, half, left)
     }
 
@@ -75,7 +75,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         let Self { simt, arguments, .. } = *self;
         let before = half * WORDS;
         let left = u32::saturating_sub(left, before as u32);
-        let first = self.spot_of(row).first() + before as u64;
+        let first = self.position_of(row).first() + before as u64;
         debug_assert!(left == 0 || first < arguments.rows.len(), "columns of the row");
         match self.asked {
             _ if !O::HAS_COLUMNS && !O::TAKES_COLUMNS => Loaded::PLAIN,

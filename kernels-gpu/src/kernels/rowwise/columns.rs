@@ -1,38 +1,38 @@
 //! The gradients of a norm's weights and biases: sums of columns, over all rows.
 
-use super::Arguments;
+use super::RowArguments;
 use crate::{
     element::{Element, Item as _, Two},
     rowwise::{Column, NormGradient, RowFold as _, Value as _},
     simt::Simt,
     stages::{
-        columns::{MOST, Rows},
+        columns::{MOST, OutRows},
         each::each,
         load::words::Vectors,
     },
     tree::vector_elements,
 };
 
-/// Rows that are summed in order; the sums of as many meet in the canonical tree.
+/// OutRows that are summed in order; the sums of as many are combined in the canonical tree.
 pub const CHUNK: u32 = 32;
 
-/// Rows in flight.
+/// OutRows in flight.
 const TOGETHER: usize = 4;
 
-/// Sums of each column of [`CHUNK`] rows, in order, of what a gradient `dy` has for its weight, `dy · x̂`, and for its bias, `dy`. Of chunk `c` row `2c` of the answers has those
+/// ColumnSums of each column of [`CHUNK`] rows, in order, of what a gradient `dy` has for its weight, `dy · x̂`, and for its bias, `dy`. Of chunk `c` row `2c` of the answers has those
 /// of weights, and the next those of biases. A lane has a vector of columns, or one column where rows are not [wide](crate::kernels::Launch::is_wide).
 ///
 /// ```text
 /// lane: rows one after the other, four of them in flight ─ two sums for each column
 /// ```
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn sum_columns<S: Simt, T: Element>(simt: S, op: NormGradient, arguments: Arguments<T>) {
+pub fn sum_columns<S: Simt, T: Element>(simt: S, op: NormGradient, arguments: RowArguments<T>) {
     let blocks = arguments.blocks.max(1);
     let (chunk, block) = (simt.block() / blocks, simt.block() % blocks);
     let lane = u64::from(block) * u64::from(simt.threads()) + u64::from(simt.thread());
     let before = u64::from(chunk) * u64::from(CHUNK);
     let rows = u64::saturating_sub(arguments.rows.count(), before).min(CHUNK.into()) as u32;
-    let sums = Sums {
+    let sums = ColumnSums {
         simt,
         op,
         arguments,
@@ -51,20 +51,20 @@ pub fn sum_columns<S: Simt, T: Element>(simt: S, op: NormGradient, arguments: Ar
     }
 }
 
-/// Sums of a lane's columns.
+/// ColumnSums of a lane's columns.
 #[derive(Clone, Copy)]
-struct Sums<S, T: Element> {
+struct ColumnSums<S, T: Element> {
     simt: S,
     op: NormGradient,
-    arguments: Arguments<T>,
+    arguments: RowArguments<T>,
     /// The chunk's first row, and how many it has.
     before: u64,
     rows: u32,
-    out: Rows,
+    out: OutRows,
     chunk: u64,
 }
 
-impl<S: Simt, T: Element> Sums<S, T> {
+impl<S: Simt, T: Element> ColumnSums<S, T> {
     /// What is summed of a column of a row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn terms(self, value: (f32, f32), given: [f32; 2]) -> [f32; 2] {
@@ -79,19 +79,19 @@ impl<S: Simt, T: Element> Sums<S, T> {
         let mut sums = [[-0.0; MOST]; 2];
         let mut row = simt.opaque(0);
         while row < self.rows {
-            let mut spots = [arguments.wide_spot(self.before, first); TOGETHER];
+            let mut positions = [arguments.wide_position(self.before, first); TOGETHER];
             let mut words: [Vectors<TOGETHER>; 2] = [[[0; 4]; TOGETHER]; 2];
             each!(i < TOGETHER => {
-                spots[i] = arguments.wide_spot(self.before + u64::from(row + i as u32), first);
-                let (x, dy) = (arguments.first(spots[i]), arguments.second(spots[i]));
+                positions[i] = arguments.wide_position(self.before + u64::from(row + i as u32), first);
+                let (x, dy) = (arguments.first(positions[i]), arguments.second(positions[i]));
                 // SAFETY: of a row that is not there nothing is read.
                 unsafe {
-                    words[0][i] = simt.load_input_vector_if(spots[i].present() > 0, x.cast(), [0; 4]);
-                    words[1][i] = simt.load_input_vector_if(spots[i].present() > 0, dy.cast(), [0; 4]);
+                    words[0][i] = simt.load_input_vector_if(positions[i].present() > 0, x.cast(), [0; 4]);
+                    words[1][i] = simt.load_input_vector_if(positions[i].present() > 0, dy.cast(), [0; 4]);
                 }
             });
             each!(i < TOGETHER => if row + (i as u32) < self.rows {
-                let given = arguments.given::<S, NormGradient>(simt, spots[i].start());
+                let given = arguments.given::<S, NormGradient>(simt, positions[i].start());
                 let x = floats.unpack::<T>(words[0][i]);
                 let dy = floats.unpack::<T>(words[1][i]);
                 each!(column < vector_elements::<T>() => {

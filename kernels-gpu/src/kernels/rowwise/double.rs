@@ -1,6 +1,6 @@
 //! Norms of rows of f64: a map of elements, by what an operator folded rows to.
 
-use super::{Arguments, RowParams};
+use super::{RowArguments, RowParams};
 use crate::{
     arithmetic::double::{fma, sqrt},
     element::Two,
@@ -87,7 +87,7 @@ impl NormF64 {
 /// lane: statistics of the row ─ elements one after the other: load, map, store
 /// ```
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn map_doubles<S: Simt>(simt: S, norm: NormF64, arguments: Arguments<f64>) {
+pub fn map_doubles<S: Simt>(simt: S, norm: NormF64, arguments: RowArguments<f64>) {
     let len = arguments.rows.len();
     let runs = u64::max(len.div_ceil(RUN.into()), 1);
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());

@@ -1,10 +1,10 @@
-//! Rows that are folded, and not mapped.
+//! WarpRows that are folded, and not mapped.
 
-use super::{Arguments, Mode, Plain, read::Lane, spot::Spot};
+use super::{Mode, Plain, RowArguments, position::Position, read::Lane};
 use crate::{
     element::Element,
     monoids::Words as _,
-    rowwise::{RowOp, States, Value as _},
+    rowwise::{RowOp, StatesPass, Value as _},
     simt::{MAIL, Simt},
     stages::{
         each::each,
@@ -19,7 +19,7 @@ use crate::{
 /// Leaves of a row that a warp folds whole, at most.
 pub const MOST_LEAVES: u32 = LANES / 2;
 
-/// Rows of which a warp writes at once what is known: a lane for each.
+/// WarpRows of which a warp writes at once what is known: a lane for each.
 pub const MOST_ROWS: u32 = LANES;
 
 /// Warps of a block, at most: so many have room in shared memory.
@@ -32,10 +32,10 @@ pub const WARPS: u32 = 4;
 /// each, all at once; else the states of leaves are written.
 ///
 /// ```text
-/// lane: N vectors of the next leaf ─ two looks at this one ─ warp: 5 shuffles each ─ the leaves of a row, a lane for each ─ what is known of rows
+/// lane: N vectors of the next leaf ─ two passes at this one ─ warp: 5 shuffles each ─ the leaves of a row, a lane for each ─ what is known of rows
 /// ```
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn fold_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub fn fold_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowArguments<T>) {
     if O::Value::ARRAYS == 1 {
         run::<S, T, O, 4>(simt, op.plain(), arguments);
     } else {
@@ -45,7 +45,7 @@ pub fn fold_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arg
 
 /// [`fold_leaves`], of as many rows as a leaf has.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments: Arguments<T>) {
+fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments: RowArguments<T>) {
     let all = arguments.rows.count() as u32 * arguments.leaves_of_row();
     // Of the first lane: so a compiler knows that all lanes have the same.
     let number = (simt.block() * simt.warps() + simt.shuffle(simt.warp(), 0)) * arguments.run;
@@ -54,7 +54,7 @@ fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments:
     }
     let mut left = u32::min(arguments.run, all - number);
     let mut at = At::new::<S, O>(simt, arguments, number);
-    let rows = Rows::new(simt, op, arguments, at.row.into());
+    let rows = WarpRows::new(simt, op, arguments, at.row.into());
     let mut words = at.load::<S, O, N>(simt, op, arguments);
     if arguments.mode == Mode::Whole {
         rows.ask(arguments.run / arguments.leaves_of_row());
@@ -66,8 +66,8 @@ fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments:
             next.len = 0;
         }
         let ahead = next.load::<S, O, N>(simt, op, arguments);
-        let len = u32::min(at.len, Arguments::<T>::leaf::<O>() as u32);
-        let lane = Lane::<S, T, O, Plain, N>::loaded(simt, op, arguments, at.spot(simt, arguments), words);
+        let len = u32::min(at.len, RowArguments::<T>::leaf::<O>() as u32);
+        let lane = Lane::<S, T, O, Plain, N>::loaded(simt, op, arguments, at.position(simt, arguments), words);
         let (_, of) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
         if arguments.mode == Mode::Whole {
             rows.push(at, of.state);
@@ -100,10 +100,10 @@ struct At<T> {
 impl<T: Element> At<T> {
     /// At the leaf of that number among all.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn new<S: Simt, O: RowOp>(simt: S, arguments: Arguments<T>, number: u32) -> Self {
+    fn new<S: Simt, O: RowOp>(simt: S, arguments: RowArguments<T>, number: u32) -> Self {
         let leaves = arguments.leaves_of_row();
         let (row, leaf) = (number / leaves, number % leaves);
-        let before = leaf * Arguments::<T>::leaf::<O>() as u32;
+        let before = leaf * RowArguments::<T>::leaf::<O>() as u32;
         let place = before + simt.lane() * vector_elements::<T>() as u32;
         Self {
             row,
@@ -115,11 +115,11 @@ impl<T: Element> At<T> {
 
     /// The one after it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn next<O: RowOp>(self, arguments: Arguments<T>) -> Self {
-        let (leaf, leaves) = (Arguments::<T>::leaf::<O>(), arguments.leaves_of_row());
+    fn next<O: RowOp>(self, arguments: RowArguments<T>) -> Self {
+        let (leaf, leaves) = (RowArguments::<T>::leaf::<O>(), arguments.leaves_of_row());
         let is_last = self.leaf + 1 == leaves;
         let to_next = arguments.rows.stride().0 - (u64::from(leaves - 1) * leaf) as i64;
-        // Rows of which all is seen end with their last leaf.
+        // WarpRows of which all is seen end with their last leaf.
         let rest = if O::MASKS {
             u32::saturating_sub(self.len, leaf as u32)
         } else {
@@ -141,9 +141,9 @@ impl<T: Element> At<T> {
 
     /// What this lane has of it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn load<S: Simt, O: RowOp, const N: usize>(self, simt: S, op: O, arguments: Arguments<T>) -> Vectors<N> {
+    fn load<S: Simt, O: RowOp, const N: usize>(self, simt: S, op: O, arguments: RowArguments<T>) -> Vectors<N> {
         let mut words = [[0; WORDS]; N];
-        if self.len >= Arguments::<T>::leaf::<O>() as u32 {
+        if self.len >= RowArguments::<T>::leaf::<O>() as u32 {
             // SAFETY: all of the leaf is there.
             each!(row < N, 4 => unsafe {
                 words[row] = simt.load_input_vector(self.from.wrapping_add(place::<T>(row, 0) as usize).cast());
@@ -166,24 +166,24 @@ impl<T: Element> At<T> {
 
     /// The place of this lane's first vector.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn spot<S: Simt>(self, simt: S, arguments: Arguments<T>) -> Spot<T> {
-        arguments.folded_spot(self.row.into(), simt.lane() * vector_elements::<T>() as u32, self.len)
+    fn position<S: Simt>(self, simt: S, arguments: RowArguments<T>) -> Position<T> {
+        arguments.folded_position(self.row.into(), simt.lane() * vector_elements::<T>() as u32, self.len)
     }
 }
 
 /// The rows that a warp folds whole. What is known of them lies in shared memory, for registers: the states of the leaves of one, and of each row its state and what is given of it.
 #[derive(Clone, Copy)]
-struct Rows<S, T: Element, O: RowOp> {
+struct WarpRows<S, T: Element, O: RowOp> {
     simt: S,
     op: O,
-    arguments: Arguments<T>,
+    arguments: RowArguments<T>,
     /// The first one's number.
     first: u64,
 }
 
-impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
+impl<S: Simt, T: Element, O: RowOp> WarpRows<S, T, O> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn new(simt: S, op: O, arguments: Arguments<T>, first: u64) -> Self {
+    fn new(simt: S, op: O, arguments: RowArguments<T>, first: u64) -> Self {
         const { assert!(Self::WORDS * WARPS <= MAIL) };
         Self {
             simt,
@@ -255,7 +255,7 @@ impl<S: Simt, T: Element, O: RowOp> Rows<S, T, O> {
             if simt.lane() < leaves {
                 mine = load_words(simt, self.leaf(simt.lane()));
             }
-            total = warp::reduce_first(simt, States(op), mine, u32::next_power_of_two(leaves));
+            total = warp::reduce_first(simt, StatesPass(op), mine, u32::next_power_of_two(leaves));
             // The next row's leaves lie in the same place.
             simt.warp_barrier();
         }

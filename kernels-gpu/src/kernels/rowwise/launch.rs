@@ -1,13 +1,13 @@
 //! What a launch of a row operation passes.
 
-use super::{Arguments, Targets};
+use super::{RowArguments, Targets};
 use crate::{
     element::{Element, Item as _, Type},
     kernels::{Array, Launch, RowOperands, rows::Width},
     rowwise::{RowOp, Scale},
     stages::{
         StateArray,
-        columns::{Columns, Floats, Rows, Shares, Weights},
+        columns::{ColumnParams, Floats, OutRows, Shares, Weights},
         load::extents::Extents,
     },
     tree::{VECTOR_BYTES, vector_elements},
@@ -191,7 +191,7 @@ impl Launch {
     }
 
     /// Whether kernels of an operation may be used that take nothing but this: [wide](Self::is_wide) rows that are not negated, without a mask or an added array, answers of the elements'
-    /// type, and weights of that type or f32, one for each column; whole rows; and no more is asked for of what is known than [`RowOp::PLAIN_KNOWS`]. Rows are seen as a whole, but for long
+    /// type, and weights of that type or f32, one for each column; whole rows; and no more is asked for of what is known than [`RowOp::PLAIN_KNOWS`]. OutRows are seen as a whole, but for long
     /// ones of an operation that [masks](RowOp::MASKS).
     #[must_use]
     pub fn is_plain<O: RowOp>(&self, element: Type) -> bool {
@@ -218,9 +218,9 @@ impl Launch {
     /// As [`row_arguments`](Self::row_arguments).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub unsafe fn plain_row_arguments<T: Element>(&self) -> Arguments<T> {
+    pub unsafe fn plain_row_arguments<T: Element>(&self) -> RowArguments<T> {
         // SAFETY: passed on to the caller.
-        let arguments: Arguments<T> = unsafe { self.row_arguments() };
+        let arguments: RowArguments<T> = unsafe { self.row_arguments() };
         let Some(own) = Floats::of(T::ELEMENT) else {
             return arguments;
         };
@@ -233,8 +233,8 @@ impl Launch {
             // SAFETY: they are of that type, as the caller has it.
             unsafe { Weights::new(weights.start(), floats) }
         };
-        let Columns { weight, bias, .. } = arguments.columns;
-        Arguments {
+        let ColumnParams { weight, bias, .. } = arguments.columns;
+        RowArguments {
             rows: arguments.rows.without_layout(),
             second: if let Second::Residual = arguments.second {
                 Second::Residual
@@ -242,14 +242,14 @@ impl Launch {
                 Second::Nothing
             },
             floats: own,
-            columns: Columns {
+            columns: ColumnParams {
                 weight: column(weight),
                 bias: column(bias),
                 shares: Shares::NONE,
                 before: 0,
             },
             // SAFETY: as above.
-            out: unsafe { Rows::new(self.answer, self.rows.stride, own) },
+            out: unsafe { OutRows::new(self.answer, self.rows.stride, own) },
             is_wide: true,
             before: 0,
             others: 0,
@@ -295,7 +295,7 @@ impl Launch {
     ///
     /// As [`row_arguments`](Self::row_arguments).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    unsafe fn weights(&self) -> Columns {
+    unsafe fn weights(&self) -> ColumnParams {
         let RowOperands { columns, shares, .. } = self.rows;
         let floats = |at: u32| Floats::of_params(self.flags as u32 >> at);
         // SAFETY: the caller's word.
@@ -305,7 +305,7 @@ impl Launch {
                 Weights::new(columns[1], floats(BIAS)),
             ]
         };
-        Columns {
+        ColumnParams {
             weight,
             bias,
             shares,
@@ -321,7 +321,7 @@ impl Launch {
     /// it maps them in place; answers, sums, numbers of rows and states for writes, by this launch alone. All threads of the grid run one kernel, in the shape that it was planned for.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    pub unsafe fn row_arguments<T: Element>(&self) -> Arguments<T> {
+    pub unsafe fn row_arguments<T: Element>(&self) -> RowArguments<T> {
         let [first, second] = self.arrays;
         let rows = self.rows;
         let out = Array {
@@ -335,7 +335,7 @@ impl Launch {
         } else {
             Floats::of_params(flags >> FROM)
         };
-        Arguments {
+        RowArguments {
             // SAFETY: the caller's word; the second array is not read by this view.
             rows: unsafe { Extents::new([first, no_start(second)], self.len, self.count, self.layout) },
             other: second.start,
@@ -345,11 +345,11 @@ impl Launch {
             // SAFETY: as above.
             columns: unsafe { self.weights() },
             // SAFETY: as above.
-            out: unsafe { Rows::new(self.answer, rows.stride, Floats::of_params(flags >> OUT)) },
+            out: unsafe { OutRows::new(self.answer, rows.stride, Floats::of_params(flags >> OUT)) },
             // SAFETY: as above; nothing is read but the layout.
             to: unsafe { Extents::new([out, Array::NONE], 0, 0, rows.layout) },
             // SAFETY: as above; sums lie as the answers do.
-            sums: unsafe { Rows::new(rows.sums, rows.stride, floats) },
+            sums: unsafe { OutRows::new(rows.sums, rows.stride, floats) },
             known: rows.known,
             targets: Targets {
                 start: rows.targets,

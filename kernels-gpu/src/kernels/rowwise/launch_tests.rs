@@ -52,7 +52,7 @@ fn check<T: Element>() {
         let launch = launch.widened(T::ELEMENT);
         // SAFETY: nothing is read.
         let (plain, any) = unsafe { (launch.plain_row_arguments::<T>(), launch.row_arguments::<T>()) };
-        let of = |a: &Arguments<T>| {
+        let of = |a: &RowArguments<T>| {
             (
                 a.floats,
                 a.out.floats(),

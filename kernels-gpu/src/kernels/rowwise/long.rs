@@ -1,6 +1,6 @@
 //! The longest rows, which the blocks of a cluster keep in shared memory.
 
-use super::{Arguments, Plain, Second, read::Lane, spot::Spot, write::Writer};
+use super::{Plain, RowArguments, Second, position::Position, read::Lane, write::Writer};
 use crate::{
     element::Element,
     monoids::Words as _,
@@ -34,10 +34,10 @@ const LEAF_WORDS: u32 = LANES * 4 * WORDS as u32;
 /// clusters, each of which has one row after the other.
 ///
 /// ```text
-/// lane: copies of 4 leaves to its own places in shared memory ─ each leaf: two looks, 5 shuffles each ─ block and cluster: a state of each leaf ─ map
+/// lane: copies of 4 leaves to its own places in shared memory ─ each leaf: two passes, 5 shuffles each ─ block and cluster: a state of each leaf ─ map
 /// ```
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn map_long<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub fn map_long<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowArguments<T>) {
     assert!(
         O::Value::ARRAYS == 1 && !O::TARGETS && !O::TAKES_COLUMNS,
         "one array, and nothing given of rows"
@@ -45,12 +45,12 @@ pub fn map_long<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Argume
     if !S::HAS_CLUSTERS {
         return;
     }
-    let mut share = Share::new(simt, op.plain(), arguments);
+    let mut share = LeafShare::new(simt, op.plain(), arguments);
     share.ask_all();
     share.warps.begin::<S, O>(simt);
     while share.row < arguments.rows.count() {
         share.fold();
-        let of_row = share.warps.meet(simt, share.op);
+        let of_row = share.warps.combine(simt, share.op);
         share.map(of_row);
         share = share.next();
     }
@@ -58,20 +58,20 @@ pub fn map_long<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Argume
 
 /// What a warp has of a row.
 #[derive(Clone, Copy)]
-struct Share<S, T: Element, O> {
+struct LeafShare<S, T: Element, O> {
     simt: S,
     op: O,
-    arguments: Arguments<T>,
+    arguments: RowArguments<T>,
     row: u64,
     /// Elements of the row that are seen.
     seen: u64,
     warps: Warps,
 }
 
-impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
+impl<S: Simt, T: Element, O: RowOp> LeafShare<S, T, O> {
     /// Of the first row of the cluster.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn new(simt: S, op: O, arguments: Arguments<T>) -> Self {
+    fn new(simt: S, op: O, arguments: RowArguments<T>) -> Self {
         let blocks = arguments.blocks.max(1);
         let (row, block) = (u64::from(simt.block() / blocks), simt.block() % blocks);
         let warps = Warps {
@@ -95,7 +95,7 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
 
     /// Elements of a row that are seen; none of one that is not there.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn seen(arguments: Arguments<T>, row: u64) -> u64 {
+    fn seen(arguments: RowArguments<T>, row: u64) -> u64 {
         if O::MASKS && row < arguments.rows.count() {
             arguments.seen(row)
         } else {
@@ -128,15 +128,15 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
     /// Elements of the row before a leaf.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn before(self, number: u32) -> u64 {
-        u64::from(self.warps.leaf + number) * Arguments::<T>::leaf::<O>()
+        u64::from(self.warps.leaf + number) * RowArguments::<T>::leaf::<O>()
     }
 
     /// The lane's first vector of a leaf.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn spot(self, number: u32) -> Spot<T> {
+    fn position(self, number: u32) -> Position<T> {
         let Self { simt, arguments, .. } = self;
         let first = self.before(number) + u64::from(simt.lane()) * vector_elements::<T>() as u64;
-        arguments.spot(simt, arguments.regular_start(self.row), first, self.seen)
+        arguments.position(simt, arguments.regular_start(self.row), first, self.seen)
     }
 
     /// Where the lane's vector of a row of a leaf lies in shared memory.
@@ -151,13 +151,13 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
     fn ask(self, number: u32) {
         let Self { simt, arguments, .. } = self;
         let absent = [arguments.absent_word(self.op); WORDS];
-        let spot = self.spot(number);
+        let position = self.position(number);
         each!(row < 4 => {
-            let spot = spot.further(place::<T>(row, 0));
+            let position = position.further(place::<T>(row, 0));
             // SAFETY: rows are whole vectors; a block has dynamic shared memory for the leaves of its warps.
             unsafe {
-                if spot.present() > 0 {
-                    simt.copy_input_vector(self.at(number, row), arguments.first(spot).cast());
+                if position.present() > 0 {
+                    simt.copy_input_vector(self.at(number, row), arguments.first(position).cast());
                 } else {
                     simt.store_dynamic_vector(self.at(number, row), absent);
                 }
@@ -184,7 +184,7 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
         let mut words: Vectors<4> = [[0; WORDS]; 4];
         // SAFETY: a block has dynamic shared memory for the leaves of its warps.
         each!(row < 4 => unsafe { words[row] = simt.load_dynamic_vector(self.at(number, row)) });
-        Lane::loaded(simt, op, arguments, self.spot(number), words)
+        Lane::loaded(simt, op, arguments, self.position(number), words)
     }
 
     /// Folds all leaves, once they are there, and keeps their states and references.
@@ -206,7 +206,7 @@ impl<S: Simt, T: Element, O: RowOp> Share<S, T, O> {
                 // SAFETY: as above.
                 each!(row < 4 => unsafe { simt.store_dynamic_vector(self.at(number, row), lane.firsts[row]) });
             }
-            let len = u64::saturating_sub(self.seen, self.before(number)).min(Arguments::<T>::leaf::<O>());
+            let len = u64::saturating_sub(self.seen, self.before(number)).min(RowArguments::<T>::leaf::<O>());
             let (_, leaf) = leaf::fold::<S, T, O, _, 4>(simt, op, lane, len as u32);
             warps.keep(simt, op, number, leaf.state);
             if simt.lane() == 0 {

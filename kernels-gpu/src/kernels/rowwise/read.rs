@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::{Arguments, Mode, Second, Variant, spot::Spot};
+use super::{Mode, RowArguments, Second, Variant, position::Position};
 use crate::{
     arithmetic::single,
     element::{Element, Item as _},
@@ -13,10 +13,10 @@ use crate::{
         each::each,
         load::{
             around::Around,
-            source::{Aligned, Ragged, Way as _, load},
+            source::{Access as _, Aligned, Ragged, load},
             words::{Span, Vectors, WORDS},
         },
-        reduce::leaf::{Packed, turned},
+        reduce::leaf::{PackedLeaf, rotated},
     },
     tree::{place, vector_elements},
 };
@@ -35,9 +35,9 @@ pub(super) enum Reach {
 pub(super) struct Lane<S, T: Element, O, V, const N: usize> {
     pub(super) simt: S,
     pub(super) op: O,
-    pub(super) arguments: Arguments<T>,
+    pub(super) arguments: RowArguments<T>,
     /// Of the first.
-    pub(super) spot: Spot<T>,
+    pub(super) position: Position<T>,
     pub(super) apart: Option<u64>,
     /// Of the first, and of the others if they are apart.
     pub(super) given: [Given; N],
@@ -56,14 +56,14 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     pub(super) fn read(
         simt: S,
         op: O,
-        arguments: Arguments<T>,
-        spot: Spot<T>,
+        arguments: RowArguments<T>,
+        position: Position<T>,
         apart: Option<u64>,
         reach: Reach,
     ) -> Self {
-        let mut lane = Self::unread(simt, op, arguments, spot, apart, reach);
+        let mut lane = Self::unread(simt, op, arguments, position, apart, reach);
         let [absent, second] = op.absent().each();
-        lane.firsts = lane.vectors(Arguments::first, arguments.rows.around().0, absent, lane.signs());
+        lane.firsts = lane.vectors(RowArguments::first, arguments.rows.around().0, absent, lane.signs());
         if O::Value::ARRAYS == 2 {
             lane.seconds = lane.others(second);
         } else if V::ADDED {
@@ -81,10 +81,16 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
 
     /// By vectors that were read, each whole or absent, of one array and nothing beside it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn loaded(simt: S, op: O, arguments: Arguments<T>, spot: Spot<T>, firsts: Vectors<N>) -> Self {
+    pub(super) fn loaded(
+        simt: S,
+        op: O,
+        arguments: RowArguments<T>,
+        position: Position<T>,
+        firsts: Vectors<N>,
+    ) -> Self {
         let mut lane = Self {
             firsts,
-            ..Self::unread(simt, op, arguments, spot, None, Reach::Vectors)
+            ..Self::unread(simt, op, arguments, position, None, Reach::Vectors)
         };
         if O::MASKS && arguments.period != 0 {
             let [absent, _] = op.absent().each();
@@ -94,12 +100,19 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn unread(simt: S, op: O, arguments: Arguments<T>, spot: Spot<T>, apart: Option<u64>, reach: Reach) -> Self {
+    fn unread(
+        simt: S,
+        op: O,
+        arguments: RowArguments<T>,
+        position: Position<T>,
+        apart: Option<u64>,
+        reach: Reach,
+    ) -> Self {
         Self {
             simt,
             op,
             arguments,
-            spot,
+            position,
             apart,
             given: [[0.0; 2]; N],
             is_wide: reach != Reach::Elements,
@@ -123,14 +136,23 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     /// Vectors of the second array.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn others(self, absent: f32) -> Vectors<N> {
-        self.vectors(Arguments::second, self.arguments.rows.around().1, absent, 0)
+        self.vectors(RowArguments::second, self.arguments.rows.around().1, absent, 0)
     }
 
     /// Vectors of one of the arrays.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn vectors(self, at: fn(Arguments<T>, Spot<T>) -> *const T, around: Around, absent: f32, signs: u32) -> Vectors<N> {
+    fn vectors(
+        self,
+        at: fn(RowArguments<T>, Position<T>) -> *const T,
+        around: Around,
+        absent: f32,
+        signs: u32,
+    ) -> Vectors<N> {
         let Self {
-            simt, arguments, spot, ..
+            simt,
+            arguments,
+            position,
+            ..
         } = self;
         let absent = arguments.floats.simple_bits(absent);
         // It is negated with the others.
@@ -138,17 +160,26 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         let mut words = [[word; WORDS]; N];
         if self.is_wide {
             each!(row < N, 4 => {
-                let spot = self.spot_of(row);
+                let position = self.position_of(row);
                 // SAFETY: where an element is visible, all of an aligned vector is there.
                 words[row] = unsafe {
-                    simt.load_input_vector_if(spot.present() > 0, at(arguments, spot).cast(), [word; WORDS])
+                    simt.load_input_vector_if(position.present() > 0, at(arguments, position).cast(), [word; WORDS])
                 };
             });
         } else {
             let of_element = if T::BYTES == 2 { word & 0xffff } else { word };
             let filler = Some(T::from_bits(of_element.into()));
             // SAFETY: so many elements are there, and all memory around them.
-            words = unsafe { load::<S, T, _, N>(simt, Ragged, at(arguments, spot), spot.present(), around, filler) };
+            words = unsafe {
+                load::<S, T, _, N>(
+                    simt,
+                    Ragged,
+                    at(arguments, position),
+                    position.present(),
+                    around,
+                    filler,
+                )
+            };
         }
         if signs != 0 {
             each!(row < N, 4 => words[row] = words[row].map(|word| word ^ signs));
@@ -158,11 +189,13 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
 
     /// Where the vector of a row is.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn spot_of(&self, row: usize) -> Spot<T> {
-        let Self { arguments, spot, .. } = *self;
+    pub(super) fn position_of(&self, row: usize) -> Position<T> {
+        let Self {
+            arguments, position, ..
+        } = *self;
         match self.apart {
-            Some(rows) => arguments.later_spot(spot, row, rows),
-            None => spot.further(place::<T>(row, 0)),
+            Some(rows) => arguments.later_position(position, row, rows),
+            None => position.further(place::<T>(row, 0)),
         }
     }
 
@@ -170,19 +203,24 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn mask(&mut self, absent: f32) {
         let Self {
-            simt, arguments, spot, ..
+            simt,
+            arguments,
+            position,
+            ..
         } = *self;
         let around = arguments.rows.around().1;
         // SAFETY: the mask has a byte for each element that is visible; vectors are aligned where it is wide.
-        let of = |spot: Spot<T>| unsafe { Span::new(arguments.other(spot, 1), spot.present(), around, None) };
+        let of = |position: Position<T>| unsafe {
+            Span::new(arguments.other(position, 1), position.present(), around, None)
+        };
         let mut mask = [[0; WORDS]; N];
         if self.is_wide {
             each!(row < N, 4 => {
-                let [word] = Aligned.mask::<S, T, 1>(simt, of(self.spot_of(row)));
+                let [word] = Aligned.mask::<S, T, 1>(simt, of(self.position_of(row)));
                 mask[row] = word;
             });
         } else {
-            mask = Ragged.mask::<S, T, N>(simt, of(spot));
+            mask = Ragged.mask::<S, T, N>(simt, of(position));
         }
         let absent = arguments.floats.simple_bits(absent);
         each!(row < N, 4 => each!(column < vector_elements::<T>() => {
@@ -200,7 +238,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     fn hide(&mut self, absent: f32) {
         let absent = self.arguments.floats.simple_bits(absent);
         each!(row < N, 4 => {
-            let present = self.spot_of(row).present();
+            let present = self.position_of(row).present();
             each!(word < WORDS, 4 => {
                 let left = u32::saturating_sub(present, (word * 4 / T::BYTES) as u32);
                 let hidden = match T::BYTES {
@@ -240,29 +278,29 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn store_sums(self) {
         let Self { simt, arguments, .. } = self;
-        let to = |spot: Spot<T>| {
-            let of_row = (spot.row() as i64 * arguments.out.stride()) as isize;
+        let to = |position: Position<T>| {
+            let of_row = (position.row() as i64 * arguments.out.stride()) as isize;
             arguments
                 .sums
                 .start()
                 .cast::<T>()
-                .wrapping_offset(of_row + spot.first() as isize)
+                .wrapping_offset(of_row + position.first() as isize)
         };
         if self.is_wide {
             each!(row < N, 4 => {
-                let spot = self.spot_of(row);
-                if spot.present() > 0 {
+                let position = self.position_of(row);
+                if position.present() > 0 {
                     // SAFETY: sums lie as the answers do, and each vector has one lane.
-                    unsafe { simt.store_vector(to(spot).cast(), self.firsts[row]) };
+                    unsafe { simt.store_vector(to(position).cast(), self.firsts[row]) };
                 }
             });
             return;
         }
         let (mut lane, mut row) = (self, simt.opaque(0));
         while row < N as u32 {
-            let at = to(lane.spot);
+            let at = to(lane.position);
             let words = lane.firsts[0];
-            each!(column < vector_elements::<T>() => if (column as u32) < lane.spot.present() {
+            each!(column < vector_elements::<T>() => if (column as u32) < lane.position.present() {
                 let at = at.wrapping_add(column);
                 // SAFETY: as above, of an element.
                 unsafe {
@@ -307,7 +345,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
     }
 }
 
-impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Packed<O, N> for Lane<S, T, O, V, N> {
+impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> PackedLeaf<O, N> for Lane<S, T, O, V, N> {
     const PLAIN: bool = V::PLAIN;
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -356,14 +394,14 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Packed<O, N> for
             }
         });
         if O::TAKES_COLUMNS {
-            self.spot = self.spot.opaque(simt);
+            self.position = self.position.opaque(simt);
         }
         self
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn has(&self, row: usize, column: usize) -> bool {
-        let present = self.spot_of(row).present();
+        let present = self.position_of(row).present();
         // Vectors of plain launches are whole or absent, but for what is hidden.
         let first = if V::PLAIN && !O::MASKS { 0 } else { column };
         (first as u32) < present
@@ -371,9 +409,9 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Packed<O, N> for
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn next_row(mut self) -> Self {
-        self.spot = self.spot_of(1);
+        self.position = self.position_of(1);
         if self.apart.is_some() {
-            self.given = turned(self.given);
+            self.given = rotated(self.given);
         }
         let (firsts, seconds) = (self.firsts, self.seconds);
         // Word by word: whole vectors would be copied through memory.
@@ -386,7 +424,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Packed<O, N> for
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn next_words(mut self) -> Self {
-        self.spot = self.spot.further(vector_elements::<T>() as u64 / 2);
+        self.position = self.position.further(vector_elements::<T>() as u64 / 2);
         each!(row < N, 4 => {
             let ([a, b, c, d], [e, f, g, h]) = (self.firsts[row], self.seconds[row]);
             self.firsts[row] = [c, d, a, b];

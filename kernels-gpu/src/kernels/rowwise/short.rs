@@ -1,6 +1,6 @@
 //! Short rows, which neighbouring lanes have together.
 
-use super::{Arguments, Lane, Plain, Reach, write};
+use super::{Lane, Plain, Reach, RowArguments, write};
 use crate::{
     element::{Element, Item as _},
     kernels::rows::Width,
@@ -8,7 +8,7 @@ use crate::{
     simt::Simt,
     stages::{
         each::each,
-        reduce::leaf::{self, Leaf, Packed as _, Slots},
+        reduce::leaf::{self, FoldedLeaf, PackedLeaf as _, Slots},
     },
     tree::{LANES, vector_elements},
 };
@@ -16,10 +16,10 @@ use crate::{
 /// Folds rows of at most 32 vectors, of [plain](crate::kernels::Launch::is_plain) launches, and maps them unless they have [targets](RowOp::TARGETS).
 ///
 /// ```text
-/// lane: a vector of each of N rows ─ first look ─ a row's lanes: a transposing butterfly ─ second look: the same ─ map, by factors that one lane of a row made
+/// lane: a vector of each of N rows ─ first pass ─ a row's lanes: a transposing butterfly ─ second pass: the same ─ map, by factors that one lane of a row made
 /// ```
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Arguments<T>) {
+pub fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowArguments<T>) {
     const { assert!(ROWS == 4, "rows of a leaf, of one array and of two") };
     if O::Value::ARRAYS == 1 {
         short::<S, T, O, 4>(simt, op, arguments);
@@ -30,7 +30,7 @@ pub fn map_short<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: Argum
 
 /// [`map_short`], as many rows at once as a leaf has.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, arguments: Arguments<T>) {
+fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, arguments: RowArguments<T>) {
     let op = op.plain();
     let Width::Lanes(lanes) = Width::of(T::ELEMENT, arguments.rows.len()) else {
         return;
@@ -39,12 +39,12 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
     let each_lanes = LANES / lanes;
     let first = u64::from(simt.lane() % lanes) * vector_elements::<T>() as u64;
     let before = warp * u64::from(K as u32 * each_lanes) + u64::from(simt.lane() / lanes);
-    let (spot, apart) = (arguments.wide_spot(before, first), Some(each_lanes.into()));
-    let mut lane = Lane::<S, T, O, Plain, K>::read(simt, op, arguments, spot, apart, Reach::Vectors);
+    let (position, apart) = (arguments.wide_position(before, first), Some(each_lanes.into()));
+    let mut lane = Lane::<S, T, O, Plain, K>::read(simt, op, arguments, position, apart, Reach::Vectors);
     lane.ask();
     if O::TAKES_COLUMNS {
         each!(slot < K, 4 => {
-            lane.given[slot] = arguments.given::<S, O>(simt, lane.spot_of(slot).start());
+            lane.given[slot] = arguments.given::<S, O>(simt, lane.position_of(slot).start());
         });
     }
     let slots = Slots::<S, K>::of(simt, lanes);
@@ -71,7 +71,7 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
         if row < arguments.rows.count() {
             arguments.note(simt, op, row, leaves[0].state, arguments.rows.len(), target);
         }
-        leaves = leaf::turned(leaves);
+        leaves = leaf::rotated(leaves);
         number = simt.opaque(number + 1);
     }
 }
@@ -82,12 +82,12 @@ fn map_slots<S: Simt, T: Element, O: RowOp, const K: usize>(
     lane: Lane<S, T, O, Plain, K>,
     slots: Slots<S, K>,
     references: [f32; K],
-    leaves: [Leaf<O::State>; K],
+    leaves: [FoldedLeaf<O::State>; K],
 ) {
     let lane = if O::KEEPS { lane } else { lane.again() };
     let len = lane.arguments.rows.len();
     let factors = slots.each(|number| {
-        let (Leaf { reference, state }, given) = (leaves[number], nth(slots.slot(number as u32), lane.given));
+        let (FoldedLeaf { reference, state }, given) = (leaves[number], nth(slots.slot(number as u32), lane.given));
         lane.op.factors(reference, None, state, len, given)
     });
     write::write_short(lane, references, slots.handed(factors));

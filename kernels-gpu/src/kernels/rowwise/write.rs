@@ -1,6 +1,6 @@
 //! What becomes of what a lane has read, and what is written of it.
 
-use super::{Arguments, Mode, Variant, read::Lane};
+use super::{Mode, RowArguments, Variant, read::Lane};
 use crate::{
     element::{Element, Item as _},
     rowwise::{Given, RowOp},
@@ -9,7 +9,7 @@ use crate::{
         columns::{Held, MOST},
         each::each,
         load::words::WORDS,
-        reduce::leaf::Packed as _,
+        reduce::leaf::PackedLeaf as _,
     },
     tree::{place, vector_elements},
 };
@@ -28,7 +28,10 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn write(mut self) {
         let Lane {
-            simt, arguments, spot, ..
+            simt,
+            arguments,
+            position,
+            ..
         } = self.lane;
         if arguments.out.start().is_null() {
             return;
@@ -52,7 +55,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             }
         }
         if O::TARGETS {
-            self.write_target(spot.first());
+            self.write_target(position.first());
         }
     }
 
@@ -65,29 +68,29 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             is_wide,
             ..
         } = self.lane;
-        let spot = self.lane.spot_of(row);
+        let position = self.lane.position_of(row);
         let most = vector_elements::<T>();
-        let to = arguments.out.row(spot.row());
+        let to = arguments.out.row(position.row());
         if is_wide {
             // What is not visible has an answer, too.
             let is_there = if V::PLAIN && O::MASKS && self.lane.apart.is_none() {
-                spot.first() < arguments.rows.len()
+                position.first() < arguments.rows.len()
             } else {
-                spot.present() > 0
+                position.present() > 0
             };
             if is_there {
                 let values = self.mapped(row, most as u32);
-                arguments.out.store(simt, to, spot.first(), values, most);
+                arguments.out.store(simt, to, position.first(), values, most);
             }
             return;
         }
-        let left = u64::saturating_sub(arguments.rows.len(), spot.first()).min(most as u64) as u32;
+        let left = u64::saturating_sub(arguments.rows.len(), position.first()).min(most as u64) as u32;
         if left == 0 {
             return;
         }
         let values = self.mapped(row, left);
         each!(column < most => if (column as u32) < left {
-            arguments.out.store_one(simt, to, spot.first() + column as u64, values[column]);
+            arguments.out.store_one(simt, to, position.first() + column as u64, values[column]);
         });
     }
 
@@ -116,18 +119,18 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
             simt,
             op,
             arguments,
-            spot,
+            position,
             given,
             ..
         } = self.lane;
-        let target = arguments.target(simt, spot.row());
+        let target = arguments.target(simt, position.row());
         let here = arguments.here(target) as u64;
         let further = here.wrapping_sub(first);
         let is_mine = further < place::<T>(N, 0) && further % place::<T>(1, 0) < vector_elements::<T>() as u64;
         if is_mine && here < arguments.rows.len() && target != arguments.targets.ignored {
             let relative = op.relative(O::value_of(given[0][0]), self.reference);
             let value = op.at_target(relative, self.factors);
-            let row = arguments.out.row(spot.row());
+            let row = arguments.out.row(position.row());
             arguments.out.store_one(simt, row, here, value);
         }
     }
@@ -144,14 +147,14 @@ pub(super) fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: us
         simt,
         op,
         arguments,
-        spot,
+        position,
         ..
     } = lane;
     let floats = arguments.floats;
     let mut words = [[0; WORDS]; K];
     each!(half < vector_elements::<T>() / WORDS, 2 => {
         let before = half * WORDS;
-        let columns = lane.first_columns(0, half, spot.present());
+        let columns = lane.first_columns(0, half, position.present());
         each!(row < K, 4 => {
             let (of, mut values) = (lane.vector(row), [0.0; WORDS]);
             each!(i < WORDS, 4 => {
@@ -168,17 +171,17 @@ pub(super) fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: us
     let bytes = T::BYTES as i64;
     let start = arguments
         .out
-        .row(spot.row())
+        .row(position.row())
         .address()
-        .wrapping_add(T::BYTES * spot.first() as usize);
+        .wrapping_add(T::BYTES * position.first() as usize);
     let pitch = lane.apart.unwrap_or(0) as i64 * arguments.out.stride() * bytes;
-    each!(row < K, 4 => if lane.spot_of(row).present() > 0 {
+    each!(row < K, 4 => if lane.position_of(row).present() > 0 {
         // SAFETY: the row has that vector, which has one lane.
         unsafe { simt.store_vector(start.wrapping_offset((pitch * row as i64) as isize).cast(), words[row]) };
     });
 }
 
-impl<T: Element> Arguments<T> {
+impl<T: Element> RowArguments<T> {
     /// Whether anything else that is known of rows is to be written.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn notes<O: RowOp>(self) -> bool {

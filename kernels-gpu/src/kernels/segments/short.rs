@@ -5,7 +5,7 @@ use crate::{
     simt::Simt,
     stages::{
         load::{contiguous, extents::Input, fragment::Fragment, segments::Segments, source::Source},
-        reduce::warp::{self, Row},
+        reduce::warp::{self, RowStates},
         shuffle,
         strategy::Strategy,
     },
@@ -88,7 +88,8 @@ fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, mine: Input<T>, 
     let mut pending = Pending::<M::State, 2>::nothing(op);
     let load = |vector: u32, wide: bool| {
         let first = vector * vector_elements::<T>() as u32;
-        contiguous::load_vectors::<S, T, M, 1>(simt, op, mine, first, wide)
+        let present = u32::saturating_sub(len, first);
+        contiguous::load_vectors::<S, T, M, 1>(simt, op, mine, first, present, wide)
     };
     let mut turn = 0;
     while simt.any(len > turn * AT_ONCE * vector_elements::<T>() as u32) {
@@ -173,7 +174,10 @@ fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
         // Where each slot's vector lies, and all of them before any is asked for: a shuffle between two loads would have the second
         // wait for the first.
         let slot = |slot: u32| segments.of_lane(simt, each, (round + slot) * per + (simt.lane() >> lanes));
-        let load = |input: Input<T>, wide: bool| contiguous::load_vectors::<S, T, M, N>(simt, op, input, first, wide);
+        let load = |input: Input<T>, wide: bool| {
+            let present = simt.opaque(u32::saturating_sub(input.len() as u32, first));
+            contiguous::load_vectors::<S, T, M, N>(simt, op, input, first, present, wide)
+        };
         let (a, b, c, d) = (slot(0), slot(1), slot(2), slot(3));
         // All are read before any is folded: the barrier keeps the assembler, which would spare registers, from folding the first
         // vectors before it reads the last. And loads are behind a branch: the assembler has a copy of what follows a shuffle up to the
@@ -222,7 +226,7 @@ struct Slots<S, T: Source, M, const N: usize> {
     slots: [Fragment<T, N>; SLOTS as usize],
 }
 
-impl<S: Simt, T: Source, M: Monoid<T>, const N: usize> Row<M::State> for Slots<S, T, M, N> {
+impl<S: Simt, T: Source, M: Monoid<T>, const N: usize> RowStates<M::State> for Slots<S, T, M, N> {
     #[inline(always)]
     fn row(&mut self, _: u32) -> M::State {
         let [slot, b, c, d] = self.slots;

@@ -1,4 +1,4 @@
-//! Coarsened: each thread adds `factor` elements in a register before it meets the others.
+//! Coarsened: each thread adds `factor` elements in a register before the block combines them.
 //!
 //! Those additions need no barrier and no shared memory, and there are fewer blocks to start. Neighbouring threads have neighbouring
 //! elements in every step, so a warp reads whole lines.

@@ -1,4 +1,4 @@
-//! What is exact of a description: its ends and counts, which meet in any order.
+//! What is exact of a description: its ends and counts, which are combined in any order.
 
 use super::super::{Algebra, Arg, Best, End, Extremum, Monoid, Words, extremum::Key};
 use crate::{

@@ -5,7 +5,7 @@ use super::super::{
 };
 use crate::{
     element::{Accumulator as _, Element, Float, Rank, Scale as _, Squares},
-    tree::{ColumnFold, Place, ROWS, fold_column_in_pairs},
+    tree::{ColumnFold, Predicated, ROWS, fold_column_in_pairs},
 };
 
 /// What is rounded of the state of [`Describe`](super::Describe).
@@ -41,9 +41,9 @@ impl<T: Float> Summed<T> {
 
 /// The operator on it.
 #[derive(Clone, Copy)]
-pub(super) struct Sums;
+pub(super) struct RoundedSums;
 
-impl<T: Float> Monoid<T> for Sums {
+impl<T: Float> Monoid<T> for RoundedSums {
     type State = Summed<T>;
     type Answer = u64;
 
@@ -93,9 +93,9 @@ impl<T: Float> Monoid<T> for Sums {
     }
 }
 
-impl<T: Float> ColumnFold<T, Summed<T>> for Sums {
+impl<T: Float> ColumnFold<T, Summed<T>> for RoundedSums {
     #[inline(always)]
-    fn fold_column(self, column: [Place<T>; ROWS], index: u64, pitch: u64) -> Summed<T> {
+    fn fold_column(self, column: [Predicated<T>; ROWS], index: u64, pitch: u64) -> Summed<T> {
         let column = numbers(column);
         Summed {
             moments: Skewness {}.fold_column(column, index, pitch),
@@ -106,7 +106,7 @@ impl<T: Float> ColumnFold<T, Summed<T>> for Sums {
     }
 }
 
-/// The moments of finite elements at every place: what it says of others is never asked for. So all counts that meet are equal
+/// The moments of finite elements at every place: what it says of others is never asked for. So all counts that are combined are equal
 /// and known to a compiler, and so are the moments of one element.
 #[derive(Clone, Copy)]
 pub(super) struct Finite;

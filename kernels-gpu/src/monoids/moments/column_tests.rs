@@ -6,7 +6,7 @@ use super::{super::*, *};
 use crate::{
     element::Real,
     monoids::{ColumnFold as _, Kurtosis, MeanVariance, Skewness, Variance, testing::same},
-    tree::Place,
+    tree::Predicated,
 };
 
 /// A column of eight whose moments are whole numbers, by hand; and what is not finite.
@@ -20,10 +20,10 @@ fn a_column_is_folded_at_once() {
         m2: 40.0,
         scale: Unscaled,
     };
-    assert_eq!(Variance::default().fold_column(column.map(Place::of), 0, 1), lower);
-    let moments = Skewness {}.fold_column(column.map(Place::of), 0, 1);
+    assert_eq!(Variance::default().fold_column(column.map(Predicated::of), 0, 1), lower);
+    let moments = Skewness {}.fold_column(column.map(Predicated::of), 0, 1);
     assert_eq!((moments.lower, moments.m3, moments.m4), (lower, 0.0, 328.0));
-    let skewed = Skewness {}.fold_column([0.0_f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0].map(Place::of), 0, 1);
+    let skewed = Skewness {}.fold_column([0.0_f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0].map(Predicated::of), 0, 1);
     assert_eq!((skewed.lower.m2, skewed.m3, skewed.m4), (56.0, 336.0, 2408.0));
 
     for (special, mean) in [
@@ -33,13 +33,13 @@ fn a_column_is_folded_at_once() {
     ] {
         let mut column = column;
         column[5] = special;
-        let state = Skewness {}.fold_column(column.map(Place::of), 0, 1);
+        let state = Skewness {}.fold_column(column.map(Predicated::of), 0, 1);
         assert_eq!(state.lower.mean.to_bits() << 1 >> 52, mean.to_bits() << 1 >> 52);
         assert!(state.lower.mean == mean || mean.is_nan());
         assert!(state.lower.m2.is_nan() && state.m3.is_nan() && state.m4.is_nan());
     }
     // The sum of eight would be infinite, the mean is not.
-    let large = MeanVariance::default().fold_column([Place::of(f64::MAX); 8], 0, 1);
+    let large = MeanVariance::default().fold_column([Predicated::of(f64::MAX); 8], 0, 1);
     assert_eq!((large.mean, large.m2), (f64::MAX, 0.0));
 }
 
@@ -86,7 +86,7 @@ fn a_column_has_any_places_empty() {
         let op = Kurtosis {};
         for places in 0..1_u32 << ROWS {
             let is_there = |row: usize| places >> row & 1 == 1;
-            let column = core::array::from_fn(|row| Place::of(values[row]).filter(|_| is_there(row)));
+            let column = core::array::from_fn(|row| Predicated::of(values[row]).filter(|_| is_there(row)));
             let expected = by_the_page(
                 core::array::from_fn(|row| is_there(row).then(|| values[row].to_f64())),
                 size_of::<T>() <= 4,

@@ -18,7 +18,7 @@ use crate::{
 
 /// A column of the tree, of each answer of a vector.
 #[derive(Clone, Copy)]
-pub struct Column<T: Source> {
+pub struct LaneColumn<T: Source> {
     /// The first element of the first answer.
     start: At<T>,
     /// From an element to the next of the same answer, in elements.
@@ -28,7 +28,7 @@ pub struct Column<T: Source> {
     is_aligned: bool,
 }
 
-impl<T: Source> Column<T> {
+impl<T: Source> LaneColumn<T> {
     /// Of the vector of answers from number `answer` on, which are a number of whole vectors without a layout: from element `first` of each on. It is empty where there are no such answers.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn of<S: Simt>(simt: S, extents: Extents<T>, answer: u64, first: u64) -> Self {

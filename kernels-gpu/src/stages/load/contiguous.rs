@@ -8,7 +8,7 @@ use crate::{
         load::{
             extents::{Input, after},
             fragment::Fragment,
-            source::{Aligned, Elements, Ragged, Source, Way, Whole, Within, load},
+            source::{Access, Aligned, Elements, Ragged, Source, Whole, Within, load},
             words::ALL,
         },
         narrow,
@@ -31,7 +31,7 @@ pub fn load_whole<S: Simt, T: Source, M: Monoid<T>>(
 
 /// Whether a leaf is read by whole vectors: of an input that is aligned those that are whole.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn is_whole<T: Source>(input: Input<T>, leaf: u64) -> bool {
+pub(crate) fn is_whole<T: Source>(input: Input<T>, leaf: u64) -> bool {
     leaf < if input.is_aligned() { input.whole_leaves() } else { 0 }
 }
 
@@ -41,11 +41,10 @@ fn is_whole<T: Source>(input: Input<T>, leaf: u64) -> bool {
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn load_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> Fragment<T, ROWS> {
     // Not `load_whole`, whose answer a compiler would copy.
-    let base = base::<S, T>(simt, leaf);
     if is_whole(input, leaf) {
-        load_part(simt, op, Whole, input, base, ALL)
+        load_part(simt, op, Whole, input, base::<S, T>(simt, leaf), ALL)
     } else {
-        load_rows(simt, op, Ragged, input, base)
+        load_rows(simt, op, Ragged, input, base::<S, T>(simt, leaf))
     }
 }
 
@@ -116,7 +115,7 @@ pub fn load_vector_of_each<S: Simt, T: Source, M: Monoid<T>>(
 
 /// The vectors of four extents that begin at element `base`, in one way.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn load_each<S: Simt, T: Source, M: Monoid<T>, W: Way>(
+fn load_each<S: Simt, T: Source, M: Monoid<T>, W: Access>(
     simt: S,
     op: M,
     way: W,
@@ -131,7 +130,7 @@ fn load_each<S: Simt, T: Source, M: Monoid<T>, W: Way>(
     ]
 }
 
-/// Reads `N` vectors of an extent, a row apart, from element `first` on: by one load each where they are
+/// Reads `N` vectors of an extent, a row apart, from element `first` on, of which there are `present`: by one load each where they are
 /// `wide`, aligned and whole or absent; else by words, all of which that hold an element may be read.
 ///
 /// Called by: any thread · Valid in: every lane · Scratch: none
@@ -141,14 +140,18 @@ pub fn load_vectors<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     op: M,
     input: Input<T>,
     first: u32,
+    present: u32,
     wide: bool,
 ) -> Fragment<T, N> {
-    let present = simt.opaque(u32::saturating_sub(input.len as u32, first));
+    debug_assert!(
+        present <= u32::saturating_sub(input.len as u32, first),
+        "elements of the extent"
+    );
     if wide {
-        debug_assert!(input.len == 0 || has_whole_vectors(input), "whole vectors");
+        debug_assert!(present == 0 || has_whole_vectors(input), "whole vectors");
         load_part(simt, op, Aligned, input, first.into(), present)
     } else {
-        debug_assert!(input.len == 0 || input.has_words(), "all words may be read");
+        debug_assert!(present == 0 || input.has_words(), "all words may be read");
         load_part(simt, op, Within, input, first.into(), present)
     }
 }
@@ -161,7 +164,7 @@ fn has_whole_vectors<T: Source>(input: Input<T>) -> bool {
 
 /// The vectors of an extent's rows that begin at element `base`, in a way that the extent allows.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn load_rows<S: Simt, T: Source, M: Monoid<T>, W: Way, const N: usize>(
+fn load_rows<S: Simt, T: Source, M: Monoid<T>, W: Access, const N: usize>(
     simt: S,
     op: M,
     way: W,
@@ -174,7 +177,7 @@ fn load_rows<S: Simt, T: Source, M: Monoid<T>, W: Way, const N: usize>(
 
 /// The same, the first `present` places of them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn load_part<S: Simt, T: Source, M: Monoid<T>, W: Way, const N: usize>(
+fn load_part<S: Simt, T: Source, M: Monoid<T>, W: Access, const N: usize>(
     simt: S,
     op: M,
     way: W,

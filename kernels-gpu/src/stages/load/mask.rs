@@ -128,7 +128,7 @@ pub(crate) fn load_words<S: Simt, T: Element, const N: usize>(simt: S, span: Spa
     })
 }
 
-/// Byte by byte: at an end of what may be read, which few blocks meet.
+/// Byte by byte: at an end of what may be read, which few blocks reach.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(crate) fn load_bytes<S: Simt, T: Element, const N: usize>(simt: S, span: Span<u8>) -> Vectors<N> {
     let mut rows = [[0; WORDS]; N];

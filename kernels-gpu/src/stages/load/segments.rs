@@ -37,7 +37,7 @@ pub struct Segments<T: Source> {
 
 /// A segment, or the tile of it that begins in a range.
 #[derive(Clone, Copy)]
-pub struct Piece<T: Source> {
+pub struct SegmentPiece<T: Source> {
     /// What is to be folded; nothing where the segment is empty.
     pub input: Input<T>,
     /// Elements of the segment.
@@ -141,7 +141,7 @@ impl<T: Source> Segments<T> {
     /// What begins in the range of `range` places from `place` on, of the segment of that number, whose ends are given: itself, or
     /// where it has more than `range` elements a tile of so many.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn piece<S: Simt>(self, simt: S, number: u64, ends: Ends, place: u64, range: u64) -> Piece<T> {
+    pub fn piece<S: Simt>(self, simt: S, number: u64, ends: Ends, place: u64, range: u64) -> SegmentPiece<T> {
         let (offset, len) = (ends.0, ends.len());
         let begins = offset + number * cost(T::ELEMENT);
         // A tile's worth of places is a power of two.
@@ -167,7 +167,7 @@ impl<T: Source> Segments<T> {
             len: left,
             around,
         };
-        Piece {
+        SegmentPiece {
             input,
             len,
             offset,
@@ -177,7 +177,7 @@ impl<T: Source> Segments<T> {
     }
 }
 
-impl<T: Source> Piece<T> {
+impl<T: Source> SegmentPiece<T> {
     /// Whether its segment has more than the tile.
     pub fn is_tile(&self, range: u64) -> bool {
         self.len > range

@@ -201,13 +201,13 @@ pub trait Read<const N: usize>: Copy {
     fn read_mask<S: Simt>(self, simt: S) -> Vectors<N>;
 }
 
-/// Reads vectors of each array from `from` on, in a [`Way`].
+/// Reads vectors of each array from `from` on, in a [`Access`].
 ///
 /// # Safety
 ///
 /// As [`Span::new`], for each array.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
+pub(crate) unsafe fn load<S: Simt, T: Source, W: Access, const N: usize>(
     simt: S,
     way: W,
     from: At<T>,
@@ -217,7 +217,7 @@ pub(crate) unsafe fn load<S: Simt, T: Source, W: Way, const N: usize>(
 ) -> T::Each<Vectors<N>> {
     let reads = T::map(
         T::zip(from, T::zip(around, T::fillers(filler))),
-        |(from, (around, filler))| By {
+        |(from, (around, filler))| SpanRead {
             way,
             // SAFETY: the caller's word.
             span: unsafe { Span::new(from, present, around, filler) },
@@ -264,7 +264,7 @@ impl<T: Element> Read<1> for One<T> {
 }
 
 /// A way to read vectors. What it may read is said of its functions in [`words`] and [`mask`].
-pub(crate) trait Way: Copy {
+pub(crate) trait Access: Copy {
     /// Whether a vector may be there in part.
     const IS_RAGGED: bool;
 
@@ -275,12 +275,12 @@ pub(crate) trait Way: Copy {
 }
 
 #[derive(Clone, Copy)]
-struct By<W, T> {
+struct SpanRead<W, T> {
     way: W,
     span: Span<T>,
 }
 
-impl<W: Way, T: Element, const N: usize> Read<N> for By<W, T> {
+impl<W: Access, T: Element, const N: usize> Read<N> for SpanRead<W, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn read<S: Simt>(self, simt: S) -> Vectors<N> {
         let Self { way, span } = self;
@@ -314,7 +314,7 @@ macro_rules! ways {
             #[derive(Clone, Copy)]
             pub(crate) struct $way;
 
-            impl Way for $way {
+            impl Access for $way {
                 const IS_RAGGED: bool = $is_ragged;
 
                 #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -335,7 +335,7 @@ ways! {
     Whole, ragged: false, load_whole, load_whole;
     /// Each vector there as a whole, and aligned, or absent.
     Aligned, ragged: false, load_wide, load_wide;
-    /// By the words that hold elements, all of which may be read.
+    /// SpanRead the words that hold elements, all of which may be read.
     Within, ragged: true, load_words, load_words;
     /// Element by element.
     Elements, ragged: true, load_elements, load_bytes;

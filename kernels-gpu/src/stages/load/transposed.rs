@@ -83,14 +83,14 @@ pub(crate) fn load_shared<S: Simt, T: Source, const N: usize>(simt: S, places: P
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn exchanged<S: Simt, T: Item>(simt: S, word: u32) -> u32 {
-    let meet = |word: u32, reach: u32, [first, second]: [u32; 2]| {
+    let exchange = |word: u32, reach: u32, [first, second]: [u32; 2]| {
         let digits = if simt.lane() & reach == 0 { first } else { second };
         simt.byte_perm(word, simt.shuffle_xor(word, reach), digits)
     };
     // Halves of words; bytes, and then halves.
     if T::BYTES == 2 {
-        meet(word, 1, [0x5410, 0x3276])
+        exchange(word, 1, [0x5410, 0x3276])
     } else {
-        meet(meet(word, 1, [0x6240, 0x3715]), 2, [0x5410, 0x3276])
+        exchange(exchange(word, 1, [0x6240, 0x3715]), 2, [0x5410, 0x3276])
     }
 }

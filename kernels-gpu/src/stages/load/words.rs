@@ -64,7 +64,7 @@ impl<T> Span<T> {
     ///
     /// # Safety
     ///
-    /// `from` is valid for `present` places' elements, and `around` for all of itself, and nobody writes them; a [way](super::source::Way) that reads it may read all that it says it does.
+    /// `from` is valid for `present` places' elements, and `around` for all of itself, and nobody writes them; a [way](super::source::Access) that reads it may read all that it says it does.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(crate) unsafe fn new(from: *const T, present: u32, around: Around, filler: Filler) -> Self {
         Self {
@@ -305,7 +305,7 @@ pub(crate) fn absent_bits<T: Item>(filler: Filler) -> u64 {
     }
 }
 
-/// Element by element: of small ones at an end of what may be read, which few blocks meet.
+/// Element by element: of small ones at an end of what may be read, which few blocks reach.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(crate) fn load_elements<S: Simt, T: Element, const N: usize>(simt: S, span: Span<T>) -> Vectors<N> {
     let Span {

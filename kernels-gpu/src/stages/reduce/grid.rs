@@ -7,27 +7,26 @@ use crate::{
         StateArray,
         load::source::Source,
         reduce::{
-            aside,
             block::{self, Turn},
             team::Team,
             thread::{eight, fold_eight},
-            warp,
+            unordered, warp,
         },
         strategy::{Strategy, slots_at_once},
     },
     tree::LANES,
 };
 
-/// Where the blocks of one extent meet.
+/// The slots of the tiles of one extent, and the tickets of its blocks.
 #[derive(Clone, Copy)]
-pub struct Meeting {
+pub struct TileSlots {
     slots: StateArray,
     tiles: u64,
     tickets: *mut u32,
     blocks: u32,
 }
 
-impl Meeting {
+impl TileSlots {
     /// A state for each of as many tiles, and tickets for as many blocks: zero before the launch, and zero again after it.
     ///
     /// # Safety
@@ -54,12 +53,12 @@ impl Meeting {
         self.tiles
     }
 
-    /// How many blocks meet.
+    /// How many blocks draw a ticket.
     pub fn blocks(self) -> u32 {
         self.blocks
     }
 
-    /// Where the blocks of extent `number` meet, `self` being the first's: slots lie extent by extent, and so do tickets.
+    /// Those of extent `number`, `self` being the first's: slots lie extent by extent, and so do tickets.
     #[must_use]
     pub fn of<State: Words>(self, number: u64) -> Self {
         Self {
@@ -69,7 +68,7 @@ impl Meeting {
         }
     }
 
-    /// Where `tiles` tiles meet that have slots and tickets from number `first` on.
+    /// Those of `tiles` tiles from number `first` on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub fn part<State: Words>(self, first: u64, tiles: u64) -> Self {
@@ -86,7 +85,7 @@ impl Meeting {
     /// Release: what this thread stored, or saw behind a barrier. Acquire: who draws the last sees what all others released.
     fn draws_last<S: Simt>(self, simt: S, set: u64, count: u32) -> bool {
         let last = count - 1;
-        // SAFETY: the ticket is this launch's, as the meeting's maker has it.
+        // SAFETY: the ticket is this launch's, as the tile_slots's maker has it.
         unsafe { simt.ticket(self.tickets.wrapping_add(set as usize), last) == last }
     }
 }
@@ -97,21 +96,21 @@ const ROWS: u32 = 8;
 /// Slots that one warp folds at once.
 pub const SLOTS_PER_WARP: u64 = (ROWS * LANES) as u64;
 
-/// Puts the `total` of tile number `tile` of an extent into its slot, where other tiles meet it.
+/// Puts the `total` of tile number `tile` of an extent into its slot, where the last block finds it.
 ///
 /// Called by: all threads of the block together, thread 0 having the total · Scratch: the slots
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn put<S: Simt, State: Words>(simt: S, extent: u32, tile: u64, total: State, meeting: Meeting) {
-    if meeting.tiles > 1 && simt.thread() == 0 {
-        debug_assert!(tile < meeting.tiles, "a tile has a slot");
-        meeting
+pub fn put<S: Simt, State: Words>(simt: S, extent: u32, tile: u64, total: State, tile_slots: TileSlots) {
+    if tile_slots.tiles > 1 && simt.thread() == 0 {
+        debug_assert!(tile < tile_slots.tiles, "a tile has a slot");
+        tile_slots
             .slots
-            .store(simt, u64::from(extent) * meeting.tiles + tile, total);
+            .store(simt, u64::from(extent) * tile_slots.tiles + tile, total);
     }
 }
 
 /// Folds the slots of all tiles of an extent, neighbours first, in the last of its blocks to arrive. `None` in every other. The one tile
-/// that an extent may have meets nobody: its `total` is all there is.
+/// that an extent may have waits for nobody: its `total` is all there is.
 ///
 /// Called by: all threads of the block together, thread 0 having stored the block's slots · Valid in: thread 0 of the
 /// last block · Scratch: the slots, the shared buffers and their notice word
@@ -121,19 +120,19 @@ pub fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(
     op: M,
     extent: u32,
     total: M::State,
-    meeting: Meeting,
+    tile_slots: TileSlots,
 ) -> Option<M::State> {
-    if meeting.tiles <= 1 {
+    if tile_slots.tiles <= 1 {
         // The tile's block, or where there is none the first, needs nobody else; others have nothing to say.
-        return (simt.block() == extent * meeting.blocks).then_some(total);
+        return (simt.block() == extent * tile_slots.blocks).then_some(total);
     }
-    let meeting = meeting.of::<M::State>(extent.into());
-    let last = draws_last(simt, meeting);
+    let tile_slots = tile_slots.of::<M::State>(extent.into());
+    let last = draws_last(simt, tile_slots);
     if const { Strategy::of::<T, M>().accumulates_per_thread() } {
-        return all_hear(simt, last).then(|| fold_in_any_order(simt, op, meeting));
+        return all_hear(simt, last).then(|| fold_in_any_order(simt, op, tile_slots));
     }
     // Few slots are the first warp's affair: no barrier.
-    if meeting.tiles <= SLOTS_PER_WARP {
+    if tile_slots.tiles <= SLOTS_PER_WARP {
         if simt.warp() != 0 || !simt.any(last) {
             return None;
         }
@@ -142,27 +141,27 @@ pub fn last_block_folds<S: Simt, T: Source, M: Monoid<T>>(
     } else if !all_hear(simt, last) {
         return None;
     }
-    Some(fold_slots(simt, op, meeting))
+    Some(fold_slots(simt, op, tile_slots))
 }
 
 /// Whether this is the last block to arrive, which then sees the slots that all blocks stored.
 ///
 /// Called by: all threads of the block together, behind a barrier after its slots were stored · Valid in: every thread ·
 /// Scratch: the notice word
-pub fn arrives_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
-    all_hear(simt, draws_last(simt, meeting))
+pub fn arrives_last<S: Simt>(simt: S, tile_slots: TileSlots) -> bool {
+    all_hear(simt, draws_last(simt, tile_slots))
 }
 
 /// The same of a set of answers by its number, each of which has a ticket and so many blocks; the slots may have just been stored.
 ///
 /// Called by: all threads of the block together · Valid in: every thread · Scratch: the notice word
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn arrives_last_of<S: Simt>(simt: S, meeting: Meeting, set: u32, blocks: u32) -> bool {
+pub fn arrives_last_of<S: Simt>(simt: S, tile_slots: TileSlots, set: u32, blocks: u32) -> bool {
     simt.barrier();
-    let here = Meeting {
-        tickets: meeting.tickets.wrapping_add(set as usize),
+    let here = TileSlots {
+        tickets: tile_slots.tickets.wrapping_add(set as usize),
         blocks,
-        ..meeting
+        ..tile_slots
     };
     arrives_last(simt, here)
 }
@@ -181,40 +180,40 @@ fn all_hear<S: Simt>(simt: S, said: bool) -> bool {
 ///
 /// Called by, Valid in: as [`last_block_folds`] · Scratch: the slots
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn last_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> Option<M::State> {
-    first_warp_folds(simt, op, meeting, draws_last(simt, meeting))
+pub fn last_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, tile_slots: TileSlots) -> Option<M::State> {
+    first_warp_folds(simt, op, tile_slots, draws_last(simt, tile_slots))
 }
 
 /// The first warp's fold of at most [`SLOTS_PER_WARP`] slots, if its thread 0 drew the `last` ticket.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting, last: bool) -> Option<M::State> {
+fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, tile_slots: TileSlots, last: bool) -> Option<M::State> {
     if simt.warp() != 0 || !simt.any(last) {
         return None;
     }
     // Hands on to the warp what thread 0 saw with its ticket: a vote orders no memory.
     simt.warp_barrier();
-    let rows = reduce_8_rows(simt, op, meeting.slots, 1, meeting.tiles as u32);
+    let rows = reduce_8_rows(simt, op, tile_slots.slots, 1, tile_slots.tiles as u32);
     Some(warp::reduce_8_lanes(simt, op, rows))
 }
 
 /// Folds the states of all tiles, neighbours first, where each is a warp's: the last warp to arrive of each [`SLOTS_PER_WARP`] tiles folds
 /// theirs, the last of as many of those all of them, and so on. `None` in every warp but the last of all.
 ///
-/// Slots and tickets have a place for each tile; `meeting.blocks` is not asked for.
+/// Slots and tickets have a place for each tile; `tile_slots.blocks` is not asked for.
 ///
 /// Called by: all 32 lanes together; lane 0 has the `state` of tile number `tile` · Valid in: every lane · Scratch: the slots
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
-    meeting: Meeting,
+    tile_slots: TileSlots,
     tile: u64,
     mut state: M::State,
 ) -> Option<M::State> {
-    // What meets lies so many slots apart, as a power of two: the first slot of each is the whole's.
+    // What is combined lies so many slots apart, as a power of two: the first slot of each is the whole's.
     let (mut apart, mut level) = (0, 0);
     let mut place = tile;
-    let mut members = meeting.tiles;
+    let mut members = tile_slots.tiles;
     while members > 1 {
         let group = place / SLOTS_PER_WARP;
         let (first, present) = (
@@ -223,13 +222,13 @@ pub fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
         );
         if present > 1 {
             let here = first << apart;
-            let slots = meeting.slots.from::<M::State>(here);
+            let slots = tile_slots.slots.from::<M::State>(here);
             let mut last = false;
             if simt.lane() == 0 {
                 // This slot is this warp's, which has read what it had before.
                 slots.store(simt, (place - first) << apart, state);
                 // Two levels' groups may begin at one tile: each level has the next ticket.
-                last = meeting.draws_last(simt, here + level, present);
+                last = tile_slots.draws_last(simt, here + level, present);
             }
             if !simt.any(last) {
                 return None;
@@ -248,7 +247,7 @@ pub fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
 }
 
 /// Folds the slots of all tiles of the teams' answers, neighbours first, in the last block of a set to arrive; `None` in every other. The
-/// one tile that there may be meets nobody.
+/// one tile that there may be waits for nobody.
 ///
 /// Called by: all threads of the block together, with the numbers of their set and their team; lanes that [hold an answer](Team::holds_answer)
 /// have the `total` of `tile` · Valid in: those lanes · Scratch: the slots, the shared buffers and their notice word
@@ -260,19 +259,19 @@ pub fn last_teams_fold<S: Simt, T, M: Monoid<T>>(
     [set, number]: [u64; 2],
     tile: u32,
     total: M::State,
-    meeting: Meeting,
+    tile_slots: TileSlots,
 ) -> Option<M::State> {
-    if meeting.tiles <= 1 {
+    if tile_slots.tiles <= 1 {
         return Some(total);
     }
-    let slot = |tile: u64| (number * meeting.tiles + tile) * u64::from(team.answers) + u64::from(team.answer(simt));
+    let slot = |tile: u64| (number * tile_slots.tiles + tile) * u64::from(team.answers) + u64::from(team.answer(simt));
     if team.holds_answer(simt) {
-        meeting.slots.store(simt, slot(tile.into()), total);
+        tile_slots.slots.store(simt, slot(tile.into()), total);
     }
-    if !arrives_last_of(simt, meeting, set as u32, meeting.tiles as u32) {
+    if !arrives_last_of(simt, tile_slots, set as u32, tile_slots.tiles as u32) {
         return None;
     }
-    Some(fold_team_slots(simt, op, team, meeting, slot))
+    Some(fold_team_slots(simt, op, team, tile_slots, slot))
 }
 
 /// The slots of each team in turns, each of which leaves a slot where there were more than a team folds at once: seldom.
@@ -283,12 +282,12 @@ fn fold_team_slots<S: Simt, T, M: Monoid<T>>(
     simt: S,
     op: M,
     team: Team,
-    meeting: Meeting,
+    tile_slots: TileSlots,
     slot: impl Fn(u64) -> u64,
 ) -> M::State {
     let each = const { slots_at_once(M::State::COUNT, M::ALGEBRA) };
     let holds = team.holds_answer(simt);
-    let mut left = meeting.tiles as u32;
+    let mut left = tile_slots.tiles as u32;
     loop {
         let units = left.div_ceil(each);
         let (team, turns) = team.of_slots::<M::State>(units);
@@ -298,14 +297,14 @@ fn fold_team_slots<S: Simt, T, M: Monoid<T>>(
             total = team.fold(simt, op, (units - before).into(), |unit| {
                 let first = (before + unit as u32) * each;
                 some_slots(op, u32::saturating_sub(left, first), |i| {
-                    meeting.slots.load(simt, slot(u64::from(first + i)))
+                    tile_slots.slots.load(simt, slot(u64::from(first + i)))
                 })
             });
             if turns > 1 {
                 // This slot was read in this turn or before.
                 simt.barrier();
                 if holds {
-                    meeting.slots.store(simt, slot(u64::from(turn)), total);
+                    tile_slots.slots.store(simt, slot(u64::from(turn)), total);
                 }
             }
             turn += 1;
@@ -330,20 +329,20 @@ fn some_slots<T, M: Monoid<T>>(op: M, present: u32, slot: impl Fn(u32) -> M::Sta
 }
 
 /// Whether this is thread 0 of the last block to arrive, which then sees the slots that all blocks stored.
-fn draws_last<S: Simt>(simt: S, meeting: Meeting) -> bool {
-    simt.thread() == 0 && meeting.draws_last(simt, 0, meeting.blocks)
+fn draws_last<S: Simt>(simt: S, tile_slots: TileSlots) -> bool {
+    simt.thread() == 0 && tile_slots.draws_last(simt, 0, tile_slots.blocks)
 }
 
-/// Folds all slots of an operator that associates: each thread some of them, before threads meet. The number of warps is a power of
+/// Folds all slots of an operator that associates: each thread some of them, before threads combine theirs. The number of warps is a power of
 /// two.
 ///
 /// Called by, Valid in, Scratch, Safety: as [`fold_slots`]
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
+fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, tile_slots: TileSlots) -> M::State {
     let mut mine = op.identity();
     let mut slot = u64::from(simt.thread());
-    while slot < meeting.tiles {
-        mine = op.combine(mine, meeting.slots.load(simt, slot));
+    while slot < tile_slots.tiles {
+        mine = op.combine(mine, tile_slots.slots.load(simt, slot));
         slot += u64::from(simt.warps() * LANES);
     }
     block::reduce(simt, op, warp::reduce(simt, op, mine), Turn::FIRST)
@@ -353,19 +352,19 @@ fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting)
 ///
 /// Called by: all threads of the last block together, or, of at most [`SLOTS_PER_WARP`] slots, of its first warp · Valid in: thread 0 · Scratch: the slots and the shared buffers
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::State {
+fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, tile_slots: TileSlots) -> M::State {
     let mut turn = Turn::FIRST;
     // One warp folds a run of 1024 slots (32 rows of 32, lane `j` keeping row `j`), a block a group of such runs.
     let run = LANES * LANES;
     let group = u32::trailing_zeros(run * simt.warps());
-    let mut left = meeting.tiles;
+    let mut left = tile_slots.tiles;
     loop {
         let groups = ((left - 1) >> group) + 1;
         let mut total = op.identity();
         for g in 0..groups {
             let first = (g << group) + u64::from(simt.warp() * run);
-            total = fold_run(simt, op, meeting.slots, first, left);
-            if meeting.tiles <= SLOTS_PER_WARP {
+            total = fold_run(simt, op, tile_slots.slots, first, left);
+            if tile_slots.tiles <= SLOTS_PER_WARP {
                 return total;
             }
             total = block::reduce(simt, op, total, turn);
@@ -375,7 +374,7 @@ fn fold_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, meeting: Meeting) -> M::
                 // lanes of this one are behind this.
                 simt.warp_barrier();
                 if simt.thread() == 0 {
-                    meeting.slots.store(simt, g, total);
+                    tile_slots.slots.store(simt, g, total);
                 }
             }
         }
@@ -448,7 +447,7 @@ fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: StateArray, ap
         }
     };
     if M::ALGEBRA.unordered_words > 0 {
-        aside::reduce_eight(simt, op, slot)
+        unordered::reduce_eight(simt, op, slot)
     } else {
         warp::reduce_eight(simt, op, slot)
     }

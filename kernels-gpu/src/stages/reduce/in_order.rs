@@ -12,7 +12,7 @@ use crate::{
     tree::{self, Part, Positional as _, ROWS, leaf_elements, pending::Pending, vector_elements},
 };
 
-/// Elements of a part.
+/// ElementsByNumber of a part.
 #[must_use]
 pub const fn part_elements<T: Source>() -> u64 {
     (ROWS * vector_elements::<T>()) as u64
@@ -28,12 +28,12 @@ pub fn fold_leaf<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<
 }
 
 /// The elements of an extent by number.
-pub trait Elements<T: Source>: Copy {
+pub trait ElementsByNumber<T: Source>: Copy {
     /// Element `number`, if there is one.
     fn get<S: Simt>(self, simt: S, number: u64) -> Option<T>;
 }
 
-impl<T: Source> Elements<T> for Input<T> {
+impl<T: Source> ElementsByNumber<T> for Input<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn get<S: Simt>(self, simt: S, number: u64) -> Option<T> {
         Self::get(self, simt, number)
@@ -41,7 +41,7 @@ impl<T: Source> Elements<T> for Input<T> {
 }
 
 /// Those of an answer's extent.
-impl<T: Source> Elements<T> for (Extents<T>, Answer<T>) {
+impl<T: Source> ElementsByNumber<T> for (Extents<T>, Answer<T>) {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn get<S: Simt>(self, simt: S, number: u64) -> Option<T> {
         self.0.get(simt, self.1, number)
@@ -52,7 +52,12 @@ impl<T: Source> Elements<T> for (Extents<T>, Answer<T>) {
 ///
 /// Called by: any thread · Valid in: every lane · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn fold_part<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, elements: impl Elements<T>, first: u64) -> M::State {
+pub fn fold_part<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    elements: impl ElementsByNumber<T>,
+    first: u64,
+) -> M::State {
     let part = Eight { simt, elements, first };
     let state = match vector_elements::<T>() {
         1 => fold_eights::<S, T, M, 0>(simt, op, part),
@@ -69,7 +74,7 @@ pub fn fold_part<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, elements: imp
 fn fold_eights<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(
     simt: S,
     op: M,
-    part: Eight<S, impl Elements<T>>,
+    part: Eight<S, impl ElementsByNumber<T>>,
 ) -> M::State {
     let mut pending = Pending::<M::State, LEVELS>::nothing(op);
     // A number of turns that no compiler knows: one unrolls the loop otherwise.
@@ -100,7 +105,7 @@ struct Eight<S, E> {
     first: u64,
 }
 
-impl<S: Simt, T: Source, E: Elements<T>> Part<T> for Eight<S, E> {
+impl<S: Simt, T: Source, E: ElementsByNumber<T>> Part<T> for Eight<S, E> {
     const COLUMNS: usize = 1;
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

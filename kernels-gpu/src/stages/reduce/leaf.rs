@@ -1,4 +1,4 @@
-//! A leaf in two looks, of a [row operation](crate::rowwise), and the states of leaves.
+//! A leaf in two passes, of a [row operation](crate::rowwise), and the states of leaves.
 
 mod slots;
 mod warps;
@@ -9,7 +9,7 @@ pub use warps::Warps;
 use crate::{
     element::Element,
     monoids::Monoid,
-    rowwise::{First, LeafFound, Look, RowOp, Second, States, Sums as _, Total, Value as _},
+    rowwise::{LeafFound, Pass, ReferencePass, RowOp, StatesPass, Sums as _, TermsPass, TotalPass, Value as _},
     simt::Simt,
     stages::{
         columns::{Held, MOST},
@@ -21,22 +21,22 @@ use crate::{
     tree::{LANES, pending::Pending, vector_elements},
 };
 
-/// States that a lane folds one after the other.
+/// StatesPass that a lane folds one after the other.
 pub const STATES_OF_A_LANE: u32 = 8;
 
-/// States that a warp folds at once.
+/// StatesPass that a warp folds at once.
 pub const MOST_STATES: u32 = STATES_OF_A_LANE * LANES;
 
 /// What a leaf came to.
 #[derive(Clone, Copy)]
-pub struct Leaf<State> {
+pub struct FoldedLeaf<State> {
     /// What its elements are beside.
     pub reference: f32,
     /// Its state.
     pub state: State,
 }
 
-impl<State> Leaf<State> {
+impl<State> FoldedLeaf<State> {
     /// Of `len` elements; of none there may be no reference.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of<O: RowOp<State = State>>(op: O, found: LeafFound, sums: O::Sums, len: u32) -> Self {
@@ -51,12 +51,12 @@ impl<State> Leaf<State> {
     }
 }
 
-/// What a lane holds of a leaf, a vector of each of its `N` rows; or of `N` leaves a vector each. It is packed as memory has it. Values are made of it for each look anew: they would need twice as many registers, and
+/// What a lane holds of a leaf, a vector of each of its `N` rows; or of `N` leaves a vector each. It is packed as memory has it. Values are made of it for each pass anew: they would need twice as many registers, and
 /// registers are what warps are short of.
 ///
-/// In a plain kernel all is written out. In others a look is a loop, at each turn of which another part is the first: code that is written out is long to compile where it tells many
+/// In a plain kernel all is written out. In others a pass is a loop, at each turn of which another part is the first: code that is written out is long to compile where it tells many
 /// cases apart.
-pub trait Packed<O: RowOp, const N: usize>: Copy {
+pub trait PackedLeaf<O: RowOp, const N: usize>: Copy {
     /// Whether code is written out.
     const PLAIN: bool;
     /// The values of a row's vector.
@@ -67,14 +67,14 @@ pub trait Packed<O: RowOp, const N: usize>: Copy {
     fn largest<const K: usize>(&self) -> Option<[f32; K]>;
     /// Whether a row's vector has an element in a column.
     fn has(&self, row: usize, column: usize) -> bool;
-    /// The same, of which the compiler does not know that it is: values are not kept from an earlier look.
+    /// The same, of which the compiler does not know that it is: values are not kept from an earlier pass.
     #[must_use]
     fn again(self) -> Self;
-    /// That, where code is written out, once a look was at it.
+    /// That, where code is written out, once a pass read it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
-    fn seen_again(self) -> Self {
-        if Self::PLAIN && O::LOOKS_FIRST {
+    fn opaque_again(self) -> Self {
+        if Self::PLAIN && O::HAS_FIRST_PASS {
             self.again()
         } else {
             self
@@ -91,52 +91,60 @@ pub trait Packed<O: RowOp, const N: usize>: Copy {
 /// Folds a leaf, of which each lane holds a vector of each row; `len` elements in all.
 ///
 /// ```text
-/// lane: rows of each column in pairs, then columns ─ warp: neighbours first; once for each look
+/// lane: rows of each column in pairs, then columns ─ warp: neighbours first; once for each pass
 /// ```
 ///
-/// It gives back what the last look was at, for the map to be made of: what that made of an element is not made again.
+/// It gives back what the last pass read, for the map to be made of: what that made of an element is not made again.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn fold<S: Simt, T: Element, O: RowOp, P: Packed<O, N>, const N: usize>(
+pub fn fold<S: Simt, T: Element, O: RowOp, P: PackedLeaf<O, N>, const N: usize>(
     simt: S,
     op: O,
     packed: P,
     len: u32,
-) -> (P, Leaf<O::State>) {
+) -> (P, FoldedLeaf<O::State>) {
     const { assert_largest::<O>() };
     let mut found = LeafFound {
         first: op.nothing(),
         reference: 0.0,
         total: -0.0,
     };
-    if O::LOOKS_FIRST {
+    if O::HAS_FIRST_PASS {
         found.first = match packed.largest::<1>() {
-            Some([largest]) if O::FINDS_LARGEST => across(simt, First(op), largest),
-            _ => across(simt, First(op), in_lane::<_, T, _, _, _, N>(simt, First(op), packed)),
+            Some([largest]) if O::FINDS_LARGEST => across(simt, ReferencePass(op), largest),
+            _ => across(
+                simt,
+                ReferencePass(op),
+                in_lane::<_, T, _, _, _, N>(simt, ReferencePass(op), packed),
+            ),
         };
     }
     if O::TOTALS && op.totals() {
-        found.total = across(simt, Total(op), in_lane::<_, T, _, _, _, N>(simt, Total(op), packed));
+        found.total = across(
+            simt,
+            TotalPass(op),
+            in_lane::<_, T, _, _, _, N>(simt, TotalPass(op), packed),
+        );
     }
     found.reference = op.reference(found.first, len);
-    let packed = packed.seen_again();
-    let second = Second {
+    let packed = packed.opaque_again();
+    let second = TermsPass {
         op,
         reference: found.reference,
     };
     let mut sums = in_lane::<_, T, _, _, _, N>(simt, second, packed);
     sums = if op.sums_one() {
-        sums.with_first(across(simt, Total(op), sums.first()))
+        sums.with_first(across(simt, TotalPass(op), sums.first()))
     } else {
         across(simt, second, sums)
     };
-    (packed, Leaf::of(op, found, sums, len))
+    (packed, FoldedLeaf::of(op, found, sums, len))
 }
 
-/// Operations whose first look is for the largest have nothing between an element and that.
+/// Operations whose first pass is for the largest have nothing between an element and that.
 const fn assert_largest<O: RowOp>() {
-    let is_plain = O::LOOKS_FIRST && !O::TAKES_COLUMNS && O::Value::ARRAYS == 1;
+    let is_plain = O::HAS_FIRST_PASS && !O::TAKES_COLUMNS && O::Value::ARRAYS == 1;
     assert!(
         !O::FINDS_LARGEST || is_plain,
         "the largest of elements as they are read"
@@ -145,52 +153,52 @@ const fn assert_largest<O: RowOp>() {
 
 /// The second is the first, the first the last: so a loop over all of them has each in one place.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) fn turned<X: Copy, const K: usize>(of: [X; K]) -> [X; K] {
+pub(crate) fn rotated<X: Copy, const K: usize>(of: [X; K]) -> [X; K] {
     let mut to = of;
     each!(i < K, 4 => to[i] = of[(i + 1) % K]);
     to
 }
 
-/// A look at what a lane holds: the rows of each column in pairs, then columns.
+/// A pass over what a lane holds: the rows of each column in pairs, then columns.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn in_lane<S: Simt, T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
+fn in_lane<S: Simt, T: Element, O: RowOp, L: Pass<O>, P: PackedLeaf<O, N>, const N: usize>(
     simt: S,
-    look: L,
+    pass: L,
     mut packed: P,
 ) -> L::State {
-    let mut columns = [look.identity(); MOST];
+    let mut columns = [pass.identity(); MOST];
     if P::PLAIN && N == 4 {
-        each!(word < WORDS, 4 => columns = of_word::<T, _, _, _, N>(look, packed, columns, word));
+        each!(word < WORDS, 4 => columns = of_word::<T, _, _, _, N>(pass, packed, columns, word));
         return columns[0];
     }
     let mut turn = simt.opaque(0);
     if N == 4 {
-        let mut total = look.identity();
+        let mut total = pass.identity();
         while turn < 2 {
-            each!(word < 2, 2 => columns = of_word::<T, _, _, _, N>(look, packed, columns, word));
-            total = look.combine(total, columns[0]);
+            each!(word < 2, 2 => columns = of_word::<T, _, _, _, N>(pass, packed, columns, word));
+            total = pass.combine(total, columns[0]);
             packed = packed.next_words();
             turn = simt.opaque(turn + 1);
         }
         return total;
     }
-    const { assert!(N <= 2 || N == 4, "rows meet in pairs") };
+    const { assert!(N <= 2 || N == 4, "rows are combined in pairs") };
     if P::PLAIN {
-        each!(row < N, 4 => columns = with_row::<T, _, _, _, N>(look, packed, Some(columns), row));
+        each!(row < N, 4 => columns = with_row::<T, _, _, _, N>(pass, packed, Some(columns), row));
     } else {
         while turn < N as u32 {
-            columns = with_row::<T, _, _, _, N>(look, packed, Some(columns), 0);
+            columns = with_row::<T, _, _, _, N>(pass, packed, Some(columns), 0);
             packed = packed.next_row();
             turn = simt.opaque(turn + 1);
         }
     }
-    all_met::<T, _>(look, columns)
+    combine_columns::<T, _>(pass, columns)
 }
 
 /// With the columns of a word, four rows of each.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn of_word<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
-    look: L,
+fn of_word<T: Element, O: RowOp, L: Pass<O>, P: PackedLeaf<O, N>, const N: usize>(
+    pass: L,
     packed: P,
     mut columns: [L::State; MOST],
     word: usize,
@@ -199,31 +207,31 @@ fn of_word<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
     let values = packed.word(word);
     each!(part < of_word, 2 => {
         let column = word * of_word + part;
-        let mut rows = [look.identity(); 4];
+        let mut rows = [pass.identity(); 4];
         each!(row < 4, 4 => {
-            rows[row] = of(look, values[row * of_word + part], packed.has(row, column));
+            rows[row] = of(pass, values[row * of_word + part], packed.has(row, column));
         });
         let [a, b, c, d] = rows;
-        columns[column] = look.combine(look.combine(a, b), look.combine(c, d));
-        columns = met(look, columns, column);
+        columns[column] = pass.combine(pass.combine(a, b), pass.combine(c, d));
+        columns = combined(pass, columns, column);
     });
     columns
 }
 
 /// The columns of a row's vector, with those of rows before it.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn with_row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
-    look: L,
+fn with_row<T: Element, O: RowOp, L: Pass<O>, P: PackedLeaf<O, N>, const N: usize>(
+    pass: L,
     packed: P,
     before: Option<[L::State; MOST]>,
     row: usize,
 ) -> [L::State; MOST] {
     let values = packed.vector(row);
-    let mut columns = before.unwrap_or([look.identity(); MOST]);
+    let mut columns = before.unwrap_or([pass.identity(); MOST]);
     each!(column < vector_elements::<T>() => {
-        let state = of(look, values[column], packed.has(row, column));
+        let state = of(pass, values[column], packed.has(row, column));
         columns[column] = match before {
-            Some(_) => look.combine(columns[column], state),
+            Some(_) => pass.combine(columns[column], state),
             None => state,
         };
     });
@@ -232,38 +240,38 @@ fn with_row<T: Element, O: RowOp, L: Look<O>, P: Packed<O, N>, const N: usize>(
 
 /// All columns in pairs.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn all_met<T: Element, L: Monoid<f32>>(look: L, mut columns: [L::State; MOST]) -> L::State {
-    each!(column < vector_elements::<T>() => columns = met(look, columns, column));
+fn combine_columns<T: Element, L: Monoid<f32>>(pass: L, mut columns: [L::State; MOST]) -> L::State {
+    each!(column < vector_elements::<T>() => columns = combined(pass, columns, column));
     columns[0]
 }
 
 /// Columns in pairs, once that of a number is known: none waits longer than it must.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn met<L: Monoid<f32>>(look: L, mut columns: [L::State; MOST], column: usize) -> [L::State; MOST] {
+fn combined<L: Monoid<f32>>(pass: L, mut columns: [L::State; MOST], column: usize) -> [L::State; MOST] {
     each!(level < 3, 4 => {
         let reach = 1 << level;
         if (column + 1) & (2 * reach - 1) == 0 {
             let first = column + 1 - 2 * reach;
-            columns[first] = look.combine(columns[first], columns[first + reach]);
+            columns[first] = pass.combine(columns[first], columns[first + reach]);
         }
     });
     columns
 }
 
-/// What a look has of an element, or of none.
+/// What a pass has of an element, or of none.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn of<O: RowOp, L: Look<O>>(look: L, value: O::Value, is_there: bool) -> L::State {
+fn of<O: RowOp, L: Pass<O>>(pass: L, value: O::Value, is_there: bool) -> L::State {
     if L::NOTICES && !is_there {
-        look.absent()
+        pass.absent()
     } else {
-        look.of(value)
+        pass.of(value)
     }
 }
 
 /// Combines the states of a warp's lanes, neighbours first.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn across<S: Simt, L: Monoid<f32>>(simt: S, look: L, state: L::State) -> L::State {
-    warp::reduce_first(simt, look, state, LANES)
+fn across<S: Simt, L: Monoid<f32>>(simt: S, pass: L, state: L::State) -> L::State {
+    warp::reduce_first(simt, pass, state, LANES)
 }
 
 /// How many lanes fold `count` states, at most [`MOST_STATES`], if each folds as many as it may.
@@ -286,19 +294,19 @@ pub fn fold_in_lanes<S: Simt, O: RowOp>(
 ) -> O::State {
     let each = u32::next_power_of_two(count.div_ceil(lanes));
     let first = simt.lane() % lanes * each;
-    let mine = in_turns(simt, States(op), each, |turn| {
+    let mine = in_turns(simt, StatesPass(op), each, |turn| {
         if first + turn < count {
             state(first + turn)
         } else {
             op.identity()
         }
     });
-    warp::reduce_first(simt, States(op), mine, lanes)
+    warp::reduce_first(simt, StatesPass(op), mine, lanes)
 }
 
 /// Combines `count` states in this lane, a power of two and at most [`STATES_OF_A_LANE`], neighbours first.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn in_turns<S: Simt, O: RowOp>(simt: S, op: States<O>, count: u32, state: impl Fn(u32) -> O::State) -> O::State {
+fn in_turns<S: Simt, O: RowOp>(simt: S, op: StatesPass<O>, count: u32, state: impl Fn(u32) -> O::State) -> O::State {
     let mut pending = Pending::<O::State, 3>::nothing(op);
     let mut turn = simt.opaque(0);
     while turn < count {
@@ -313,7 +321,7 @@ fn in_turns<S: Simt, O: RowOp>(simt: S, op: States<O>, count: u32, state: impl F
 /// Called by: all 32 lanes together, with the same `count` · Valid in: every lane · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn fold_states<S: Simt, O: RowOp>(simt: S, op: O, count: u32, state: impl Fn(u32) -> O::State) -> O::State {
-    let op = States(op);
+    let op = StatesPass(op);
     let take = |number: u32| {
         if number < count { state(number) } else { op.identity() }
     };
@@ -337,7 +345,7 @@ fn fold_a_lane_each<S: Simt, O: RowOp>(simt: S, op: O, count: u32, state: impl F
     if simt.lane() < count {
         mine = state(simt.lane());
     }
-    let total = warp::reduce_first(simt, States(op), mine, u32::next_power_of_two(count));
+    let total = warp::reduce_first(simt, StatesPass(op), mine, u32::next_power_of_two(count));
     // Of fewer lanes than a warp's, the first have it.
     shuffle(simt, total, 0)
 }

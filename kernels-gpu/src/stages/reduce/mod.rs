@@ -1,17 +1,16 @@
 //! Reduce: how states are combined, in a thread, a warp, a block, the grid.
 //!
-//! | states of | meet in |
+//! | states of | are combined in |
 //! |---|---|
 //! | the elements of a fragment | [`thread`], or [`apart`] and [`in_order`]; of words, [`packed`] |
 //! | lanes | [`warp`]; of several rows at once, [`rows`] |
 //! | warps | [`block`], by way of a [`tile`] and its [`run`]s; [`team`], for answers side by side |
 //! | blocks | [`grid`] |
-//! | leaves of a row operation, in two looks | [`leaf`] |
+//! | leaves of a row operation, in two passes | [`leaf`] |
 //!
-//! What cannot change a fold is not folded: `prefilter`. What waits for its neighbours beside the tree is set [`aside`]. What is read is read by [`load`](super::load).
+//! What cannot change a fold is not folded: `prefilter`. What waits for its neighbours beside the tree is set [`unordered`]. What is read is read by [`load`](super::load).
 
 pub mod apart;
-pub mod aside;
 pub mod block;
 pub mod grid;
 pub mod in_order;
@@ -24,4 +23,5 @@ pub mod team;
 pub mod thread;
 pub mod tile;
 pub mod two_passes;
+pub mod unordered;
 pub mod warp;

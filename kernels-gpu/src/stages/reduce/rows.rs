@@ -17,7 +17,7 @@ use crate::{
         },
         reduce::{
             thread::{Kept, moved_down, turns},
-            warp::{meet, with_partner},
+            warp::{combine_exchanged, with_partner},
         },
         strategy::Strategy,
     },
@@ -46,7 +46,7 @@ pub fn fold<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, read: RowVectors) 
         } else {
             each_vector::<S, T, M, 2>(simt, op, read)
         };
-        let [states] = vectors_meet(op, [states], read.tiling.depth);
+        let [states] = combine_vectors(op, [states], read.tiling.depth);
         return states;
     }
     let at_once = const { Strategy::of::<T, M>().row_columns_at_once() };
@@ -283,7 +283,7 @@ fn columns<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
             of[column][i] = op.lift(T::item(&vectors, i, first + column), index);
         }
     }));
-    let of = vectors_meet(op, of, tiling.depth);
+    let of = combine_vectors(op, of, tiling.depth);
     match N {
         1 => of[0],
         2 => both(op, of[0], of[1], tiling.depth),
@@ -296,7 +296,7 @@ fn columns<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
 
 /// Combines, of each column, the states of vectors of one row, in pairs of neighbours.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn vectors_meet<T, M: Monoid<T>, const N: usize>(
+fn combine_vectors<T, M: Monoid<T>, const N: usize>(
     op: M,
     mut of: [OfSlots<M::State>; N],
     depth: u32,
@@ -348,23 +348,23 @@ pub fn transpose<S: Simt, T, M: Monoid<T>>(
 ) -> OfSlots<M::State> {
     let Transposed { slots, .. } = held;
     if lanes > 0 && slots > 0 {
-        of[0] = meet(simt, op, 1, of[0], of[1]);
+        of[0] = combine_exchanged(simt, op, 1, of[0], of[1]);
         if slots > 1 {
-            of[1] = meet(simt, op, 1, of[2], of[3]);
+            of[1] = combine_exchanged(simt, op, 1, of[2], of[3]);
         }
         if slots > 2 {
-            of[2] = meet(simt, op, 1, of[4], of[5]);
-            of[3] = meet(simt, op, 1, of[6], of[7]);
+            of[2] = combine_exchanged(simt, op, 1, of[4], of[5]);
+            of[3] = combine_exchanged(simt, op, 1, of[6], of[7]);
         }
     }
     if lanes > 1 && slots > 1 {
-        of[0] = meet(simt, op, 2, of[0], of[1]);
+        of[0] = combine_exchanged(simt, op, 2, of[0], of[1]);
         if slots > 2 {
-            of[1] = meet(simt, op, 2, of[2], of[3]);
+            of[1] = combine_exchanged(simt, op, 2, of[2], of[3]);
         }
     }
     if lanes > 2 && slots > 2 {
-        of[0] = meet(simt, op, 4, of[0], of[1]);
+        of[0] = combine_exchanged(simt, op, 4, of[0], of[1]);
     }
     let mut reach = 1 << held.log;
     while reach < 1 << lanes {

@@ -1,4 +1,4 @@
-//! Run stage: a warp folds leaves that are neighbours to one state, where states are too large for each leaf to have one.
+//! LeafRun stage: a warp folds leaves that are neighbours to one state, where states are too large for each leaf to have one.
 
 use crate::{
     monoids::Monoid,
@@ -6,9 +6,9 @@ use crate::{
     stages::{
         load::{extents::Input, source::Source},
         reduce::{
-            aside::{self, Carried, Tree, TreeState},
             thread,
-            warp::{self, Row},
+            unordered::{self, Carried, OrderedPart, OrderedState},
+            warp::{self, RowStates},
         },
     },
     tree::{LANES, leaves},
@@ -17,7 +17,7 @@ use crate::{
 /// A warp's leaves of an extent, where they are neighbours: at most `count`, from leaf `first` on. Those that are not there hold the
 /// identity.
 #[derive(Clone, Copy)]
-pub struct Run<S, T: Source, M> {
+pub struct LeafRun<S, T: Source, M> {
     /// The machine.
     pub simt: S,
     /// The operator.
@@ -30,7 +30,7 @@ pub struct Run<S, T: Source, M> {
     pub count: u32,
 }
 
-impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
+impl<S: Simt, T: Source, M: Monoid<T>> LeafRun<S, T, M> {
     /// Folds them: [`Partials::PerRun`](crate::stages::strategy::Partials::PerRun). What is set aside is `carried` on, and joins the state of the run that
     /// `is_last`.
     ///
@@ -41,9 +41,9 @@ impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
         if M::ALGEBRA.unordered_words == 0 {
             return warp::reduce(simt, op, warp::reduce_rows(simt, op, count, LANES, self));
         }
-        let met = warp::reduce_rows(simt, Tree(op), count, LANES, RunAside(self, carried));
-        let met = warp::reduce(simt, Tree(op), met);
-        aside::join(op, met, is_last.then(|| carried.total(simt, op)))
+        let combined = warp::reduce_rows(simt, OrderedPart(op), count, LANES, RunOrdered(self, carried));
+        let combined = warp::reduce(simt, OrderedPart(op), combined);
+        unordered::join(op, combined, is_last.then(|| carried.total(simt, op)))
     }
 
     /// The leaf of a row, if it is there.
@@ -54,7 +54,7 @@ impl<S: Simt, T: Source, M: Monoid<T>> Run<S, T, M> {
     }
 }
 
-impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Run<S, T, M> {
+impl<S: Simt, T: Source, M: Monoid<T>> RowStates<M::State> for LeafRun<S, T, M> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row(&mut self, number: u32) -> M::State {
         let &mut Self { simt, op, input, .. } = self;
@@ -66,14 +66,14 @@ impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Run<S, T, M> {
 }
 
 /// The same, with what associates set aside.
-struct RunAside<'a, S, T: Source, M: Monoid<T>>(Run<S, T, M>, &'a mut Carried<T, M>);
+struct RunOrdered<'a, S, T: Source, M: Monoid<T>>(LeafRun<S, T, M>, &'a mut Carried<T, M>);
 
-impl<S: Simt, T: Source, M: Monoid<T>> Row<TreeState<T, M>> for RunAside<'_, S, T, M> {
+impl<S: Simt, T: Source, M: Monoid<T>> RowStates<OrderedState<T, M>> for RunOrdered<'_, S, T, M> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn row(&mut self, number: u32) -> TreeState<T, M> {
+    fn row(&mut self, number: u32) -> OrderedState<T, M> {
         let Self(run, carried) = self;
         let Some(leaf) = run.leaf(number) else {
-            return Tree(run.op).identity();
+            return OrderedPart(run.op).identity();
         };
         carried.fold_leaf(run.simt, run.op, run.input, leaf)
     }

@@ -96,7 +96,7 @@ impl Team {
         if self.warps == 1 || most_warps(M::State::COUNT) == 1 {
             return state;
         }
-        self.meet(simt, op, state)
+        self.combine_warps(simt, op, state)
     }
 
     /// The same of this warp's units alone, of which subtrees of at most `2` to the power of `LEVELS` steps wait.
@@ -134,7 +134,7 @@ impl Team {
     ///
     /// Called by, Valid in, Scratch: as [`fold`](Self::fold)
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn meet<S: Simt, T, M: Monoid<T>>(self, simt: S, op: M, state: M::State) -> M::State {
+    fn combine_warps<S: Simt, T, M: Monoid<T>>(self, simt: S, op: M, state: M::State) -> M::State {
         let at = |warp: u32, word: usize| (word as u32 * simt.warps() + warp) * LANES + simt.lane();
         each_word(state, |i, word| simt.store_shared(at(simt.warp(), i), word));
         simt.barrier();

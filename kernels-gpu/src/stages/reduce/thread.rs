@@ -281,12 +281,12 @@ pub(crate) fn moved_down([a, b, c, d]: [u32; 4], bytes: usize) -> [u32; 4] {
 
 /// A part whose columns are read as they are folded, one after the other.
 #[derive(Clone, Copy)]
-pub(crate) struct Columns<S, T: Source> {
+pub(crate) struct UnloadedColumns<S, T: Source> {
     simt: S,
     items: Items<T>,
 }
 
-impl<S: Simt, T: Source> Again<T> for Columns<S, T> {
+impl<S: Simt, T: Source> Again<T> for UnloadedColumns<S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn fold<M: Monoid<T>>(self, op: M) -> M::State {
         let Self { simt, items } = self;
@@ -397,7 +397,7 @@ pub fn not_yet<S: Simt, T: Source>(simt: S, input: Input<T>, leaf: u64) -> Unloa
 pub fn fold_slow<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, input: Input<T>, leaf: u64) -> M::State {
     let base = base::<S, T>(simt, leaf);
     let items = input.items(simt, base);
-    let state = op.unordered().fold_slow(Columns { simt, items });
+    let state = op.unordered().fold_slow(UnloadedColumns { simt, items });
     op.positional().shift(state, base)
 }
 

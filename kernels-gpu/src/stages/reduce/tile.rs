@@ -1,4 +1,4 @@
-//! Tile stage: a block's warps fold the leaves of a tile, each to a state or several, which meet in shared memory.
+//! Tile stage: a block's warps fold the leaves of a tile, each to a state or several, which are combined in shared memory.
 
 use crate::{
     monoids::Monoid,
@@ -6,11 +6,11 @@ use crate::{
     stages::{
         load::{contiguous, extents::Input, source::Source},
         reduce::{
-            aside::Carried,
             block::{self, Turn},
-            run::Run,
+            run::LeafRun,
             thread,
-            warp::{self, FOUR, Row, Seen},
+            unordered::Carried,
+            warp::{self, FOUR, RowStates, Seen},
         },
         strategy::{Partials, Strategy},
     },
@@ -105,9 +105,9 @@ impl<S: Simt, T: Source, M: Monoid<T>> Tile<S, T, M> {
 
     /// This warp's leaves, which are neighbours.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn run(self) -> Run<S, T, M> {
+    fn run(self) -> LeafRun<S, T, M> {
         let Self { simt, op, input, .. } = self;
-        Run {
+        LeafRun {
             simt,
             op,
             input,
@@ -159,7 +159,7 @@ struct Turns<S, T: Source, M> {
     present: u32,
 }
 
-impl<S: Simt, T: Source, M: Monoid<T>> Row<M::State> for Turns<S, T, M> {
+impl<S: Simt, T: Source, M: Monoid<T>> RowStates<M::State> for Turns<S, T, M> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row(&mut self, number: u32) -> M::State {
         let Tile {

@@ -1,4 +1,4 @@
-//! Warp stage: 32 lanes meet in five shuffles.
+//! Warp stage: 32 lanes are combined in five shuffles.
 
 use crate::{
     monoids::{Monoid, Words},
@@ -66,12 +66,12 @@ fn reduce_further<S: Simt, T, M: Monoid<T>>(simt: S, op: M, mut four: M::State, 
 pub const FOUR: u32 = 4;
 
 /// States by number: a closure, or, of much code, what has a method that is always inlined.
-pub trait Row<State> {
+pub trait RowStates<State> {
     /// This lane's state in row `number`.
     fn row(&mut self, number: u32) -> State;
 }
 
-impl<State, F: FnMut(u32) -> State> Row<State> for F {
+impl<State, F: FnMut(u32) -> State> RowStates<State> for F {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row(&mut self, number: u32) -> State {
         self(number)
@@ -89,7 +89,7 @@ pub fn reduce_rows<S: Simt, T, M: Monoid<T>>(
     op: M,
     rows: u32,
     around: u32,
-    mut row: impl Row<M::State>,
+    mut row: impl RowStates<M::State>,
 ) -> M::State {
     let mut kept = op.identity();
     let mut first = 0;
@@ -114,7 +114,7 @@ pub fn fold_four<S: Simt, T, M: Monoid<T>, const LITTLE: bool>(
     op: M,
     first: u32,
     width: u32,
-    row: &mut impl Row<M::State>,
+    row: &mut impl RowStates<M::State>,
 ) -> M::State {
     // The first two together, and one that waits for the next.
     let (mut two, mut waiting) = (op.identity(), op.identity());
@@ -124,7 +124,7 @@ pub fn fold_four<S: Simt, T, M: Monoid<T>, const LITTLE: bool>(
     while turn < turns {
         let mut state = row.row(first + turn);
         if turn & 1 != 0 {
-            state = meet(simt, op, 1, waiting, state);
+            state = combine_exchanged(simt, op, 1, waiting, state);
         }
         if turn == 1 {
             two = state;
@@ -133,13 +133,19 @@ pub fn fold_four<S: Simt, T, M: Monoid<T>, const LITTLE: bool>(
         }
         turn = next(turn + 1);
     }
-    let four = meet(simt, op, 2, two, waiting);
+    let four = combine_exchanged(simt, op, 2, two, waiting);
     reduce_further(simt, op, four, width)
 }
 
 /// Of two rows a lane keeps `low`, and its partner, whose number differs in the bit `reach`, the other: each combined with what the
 /// other lane has of it.
-pub(crate) fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M::State, high: M::State) -> M::State {
+pub(crate) fn combine_exchanged<S: Simt, T, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    reach: u32,
+    low: M::State,
+    high: M::State,
+) -> M::State {
     let (keep, give) = if simt.lane() & reach == 0 {
         (low, high)
     } else {
@@ -150,7 +156,7 @@ pub(crate) fn meet<S: Simt, T, M: Monoid<T>>(simt: S, op: M, reach: u32, low: M:
 
 /// Combines the 32 states of each of eight rows, neighbours first, `state(row)` being this lane's in that row. Nine
 /// shuffles rather than forty: at each of the first three steps a lane hands on half the rows it holds and keeps the
-/// other half. Where something is set aside it is [`aside::reduce_eight`](crate::stages::reduce::aside::reduce_eight).
+/// other half. Where something is set aside it is [`unordered::reduce_eight`](crate::stages::reduce::unordered::reduce_eight).
 ///
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -166,10 +172,10 @@ pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32
         let rows = [a, b, c, d, e, f, g, h];
         return reduce_rows(simt, op, simt.opaque(8), 8, InCircle(rows));
     }
-    let meet = |reach, low, high| meet(simt, op, reach, low, high);
-    let low = meet(2, meet(1, a, b), meet(1, c, d));
-    let high = meet(2, meet(1, e, f), meet(1, g, h));
-    let eight = meet(4, low, high);
+    let both = |reach, low, high| combine_exchanged(simt, op, reach, low, high);
+    let low = both(2, both(1, a, b), both(1, c, d));
+    let high = both(2, both(1, e, f), both(1, g, h));
+    let eight = both(4, low, high);
     let sixteen = with_partner(simt, op, eight, 8);
     with_partner(simt, op, sixteen, 16)
 }
@@ -177,7 +183,7 @@ pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32
 /// Eight states that are asked for in order.
 struct InCircle<State>([State; 8]);
 
-impl<State: Copy> Row<State> for InCircle<State> {
+impl<State: Copy> RowStates<State> for InCircle<State> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row(&mut self, _: u32) -> State {
         let [first, b, c, d, e, f, g, h] = self.0;

@@ -3,7 +3,7 @@
 use warpfold_kernels::{
     kernels::{
         Array, Launch as Passed, RowOperands,
-        rowwise::{self, Arguments, NormF64, RUN, RowFlags},
+        rowwise::{self, NormF64, RUN, RowArguments, RowFlags},
     },
     stages::{
         columns::{Floats, Shares},
@@ -94,7 +94,7 @@ pub fn map_doubles(norm: NormF64, rows: DoubleRows<'_>, seed: u64) -> Result<(Ve
         ..Passed::NOTHING
     };
     // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
-    let arguments: Arguments<f64> = unsafe { passed.row_arguments() };
+    let arguments: RowArguments<f64> = unsafe { passed.row_arguments() };
     let warps = count * len.div_ceil(RUN.into()).max(1);
     let config = Launch::new(warps.div_ceil(2) as u32, 2 * LANES, seed);
     launch(&config, &mut memory, |lane| rowwise::map_doubles(lane, norm, arguments))?;

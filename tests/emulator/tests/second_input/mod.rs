@@ -146,7 +146,7 @@ pub fn emulated<I: Source, M: Monoid<I>, B: Element>(
                     op,
                     arguments.extents,
                     arguments.steps,
-                    arguments.meeting,
+                    arguments.tile_slots,
                     arguments.output,
                 );
             }
@@ -156,16 +156,32 @@ pub fn emulated<I: Source, M: Monoid<I>, B: Element>(
                     answers, warps, steps, ..
                 } = arguments;
                 let team = Team { answers, warps, steps };
-                strided::reduce_strided(lane, op, arguments.extents, team, arguments.meeting, arguments.output);
+                strided::reduce_strided(
+                    lane,
+                    op,
+                    arguments.extents,
+                    team,
+                    arguments.tile_slots,
+                    arguments.output,
+                );
             }
             Kernel::Segments => {
                 let Arguments {
-                    steps, meeting, output, ..
+                    steps,
+                    tile_slots,
+                    output,
+                    ..
                 } = arguments;
-                segments::reduce_segments(lane, op, arguments.extents.segments(), steps, meeting, output);
+                segments::reduce_segments(lane, op, arguments.extents.segments(), steps, tile_slots, output);
             }
             Kernel::Small => {
-                whole::reduce_small(lane, op, arguments.extents.whole(), arguments.meeting, arguments.output);
+                whole::reduce_small(
+                    lane,
+                    op,
+                    arguments.extents.whole(),
+                    arguments.tile_slots,
+                    arguments.output,
+                );
             }
             Kernel::Row(_) | Kernel::Own => panic!("no operator has it"),
         }

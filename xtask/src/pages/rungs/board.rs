@@ -6,7 +6,7 @@ use warpfold_kernels::tree::LANES;
 
 use super::{
     Launched,
-    steps::{Kind, Step, lanes, runs},
+    steps::{Kind, PictureStep, lanes, runs},
 };
 use crate::pages::draw::{Anchor, Drawing, WIDTH, at};
 
@@ -178,7 +178,7 @@ impl<'a> Board<'a> {
                 continue;
             }
             let all = lanes(step.all.iter().copied(), *block, warps.start);
-            let working = |lanes, step: &Step| lanes | step.working(*block, warps.start);
+            let working = |lanes, step: &PictureStep| lanes | step.working(*block, warps.start);
             let go_on = later.iter().fold(0, working);
             let mut cells = |class, lanes| self.cells(paths, class, lanes, (*x, top, cell));
             cells("waits", if works == 0 { go_on & !all } else { 0 });
@@ -245,7 +245,7 @@ fn line(paths: &mut Paths, class: &'static str, [x, y, width]: [f64; 3]) {
 }
 
 /// The height of a step, in a run of so many.
-fn height(step: &Step, of: usize) -> f64 {
+fn height(step: &PictureStep, of: usize) -> f64 {
     match step.kind {
         Kind::Barrier => BARRIER,
         Kind::Poll => ALONE + BARRIER,
@@ -270,8 +270,8 @@ fn class(kind: Kind) -> &'static str {
 }
 
 /// What a run is called.
-fn label(run: &[Step]) -> Option<String> {
-    let Step { kind, buffer, .. } = &run[0];
+fn label(run: &[PictureStep]) -> Option<String> {
+    let PictureStep { kind, buffer, .. } = &run[0];
     let many = if run.len() > 1 {
         format!("{} × ", run.len())
     } else {

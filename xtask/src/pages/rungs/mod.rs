@@ -16,7 +16,7 @@ use warpfold_kernels::{
     tree::LANES,
 };
 
-use self::{board::Board, steps::Step};
+use self::{board::Board, steps::PictureStep};
 use super::{
     draw::{Anchor, Drawing, Sign, WIDTH},
     numbers::count,
@@ -71,7 +71,7 @@ const SEED: u64 = 1;
 struct Launched {
     blocks: u32,
     threads: u32,
-    steps: Vec<Step>,
+    steps: Vec<PictureStep>,
 }
 
 /// Runs a rung's small launch.

@@ -30,7 +30,7 @@ pub enum Kind {
 
 /// A step: of an atomic, what one thread does for each word.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct PictureStep {
     pub kind: Kind,
     /// The buffer in global memory, where there is one.
     pub buffer: &'static str,
@@ -119,7 +119,7 @@ fn places(threads: &BTreeMap<Thread, Vec<Doing>>) -> Vec<Place> {
 }
 
 /// The steps of one launch.
-pub fn of(events: &[Event]) -> Vec<Step> {
+pub fn of(events: &[Event]) -> Vec<PictureStep> {
     let threads = of_threads(events);
     let mut steps = vec![];
     for (number, place) in places(&threads).iter().enumerate() {
@@ -149,7 +149,7 @@ pub fn of(events: &[Event]) -> Vec<Step> {
             turns[turn].insert(*who, doing.word);
         }
         for works in turns {
-            steps.push(Step {
+            steps.push(PictureStep {
                 kind,
                 buffer: first.buffer,
                 works,
@@ -163,7 +163,7 @@ pub fn of(events: &[Event]) -> Vec<Step> {
 
 /// Steps that have one label: turns of one place, rounds of shuffles, and accesses of the same threads to one memory. Where the distance from load to load
 /// changes, a new turn of a loop begins.
-pub fn runs(steps: &[Step]) -> Vec<Range<usize>> {
+pub fn runs(steps: &[PictureStep]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = vec![];
     for (i, step) in steps.iter().enumerate() {
         match runs.last_mut() {
@@ -174,7 +174,7 @@ pub fn runs(steps: &[Step]) -> Vec<Range<usize>> {
     runs
 }
 
-fn continues(run: &[Step], step: &Step) -> bool {
+fn continues(run: &[PictureStep], step: &PictureStep) -> bool {
     let [.., last] = run else { return false };
     let same_threads = last.works.keys().eq(step.works.keys());
     let same = (last.kind, last.buffer) == (step.kind, step.buffer) && same_threads;
@@ -183,8 +183,8 @@ fn continues(run: &[Step], step: &Step) -> bool {
         (_, Kind::Shared) => same,
         (Kind::Shuffle { .. }, Kind::Shuffle { .. }) => same_threads,
         (_, Kind::Load { .. }) => {
-            let word = |step: &Step| step.works.values().next().copied().unwrap_or_default();
-            let apart = |a: &Step, b: &Step| word(b).wrapping_sub(word(a));
+            let word = |step: &PictureStep| step.works.values().next().copied().unwrap_or_default();
+            let apart = |a: &PictureStep, b: &PictureStep| word(b).wrapping_sub(word(a));
             same && match run {
                 [.., before, last] => apart(before, last) == apart(last, step),
                 _ => true,
@@ -200,7 +200,7 @@ pub fn lanes(of: impl Iterator<Item = Thread>, block: u32, warp: u32) -> u32 {
         .fold(0, |lanes, who| lanes | 1 << (who.thread % LANES))
 }
 
-impl Step {
+impl PictureStep {
     /// The lanes of a warp that work.
     pub fn working(&self, block: u32, warp: u32) -> u32 {
         lanes(self.works.keys().copied(), block, warp)

@@ -40,8 +40,8 @@ fn atomic(old: u32) -> Did {
 }
 
 /// Who works in each step.
-fn works(steps: &[Step]) -> Vec<Vec<u32>> {
-    let who = |step: &Step| step.works.keys().map(|who| who.thread).collect();
+fn works(steps: &[PictureStep]) -> Vec<Vec<u32>> {
+    let who = |step: &PictureStep| step.works.keys().map(|who| who.thread).collect();
     steps.iter().map(who).collect()
 }
 
@@ -101,7 +101,7 @@ fn part_warps(name: &str) -> usize {
 }
 
 /// Warps of which some lanes have nothing to do in a step.
-fn part_warps_of(step: &Step) -> usize {
+fn part_warps_of(step: &PictureStep) -> usize {
     let warps: BTreeSet<u32> = step.all.iter().map(|who| who.thread / LANES).collect();
     let is_part = |warp: &&u32| step.working(0, **warp) != u32::MAX;
     warps.iter().filter(is_part).count()
@@ -133,7 +133,7 @@ fn steps_are_those_that_rungs_are_named_for() {
 fn the_last_ticket_is_of_block_0_and_so_is_the_answer() {
     let launches = launches("last-block");
     let steps = &launches[0].steps;
-    let block = |step: &Step| step.works.keys().next().unwrap().block;
+    let block = |step: &PictureStep| step.works.keys().next().unwrap().block;
     let tickets = steps.iter().filter(|step| step.kind == Kind::Atomic).map(block);
     // As the book says.
     assert_eq!(tickets.collect::<Vec<_>>(), [2, 1, 0]);

@@ -5,7 +5,7 @@ use warpfold_kernels::{
     monoids::{Monoid, Sum, Words},
     simt::Simt,
     stages::reduce::{
-        grid::{self, Meeting},
+        grid::{self, TileSlots},
         team::Team,
         warp,
     },
@@ -80,8 +80,8 @@ pub unsafe fn attend<S: Simt, const C: usize>(simt: S, launch: Launch) {
     };
     let tiles = query.visible.div_ceil(TILE);
     // SAFETY: passed on to the caller.
-    let meeting = unsafe { launch.meeting::<C>(row, tiles.div_ceil(team.units().max(1))) };
-    if part > 0 && u64::from(part) >= meeting.tiles() {
+    let tile_slots = unsafe { launch.tile_slots::<C>(row, tiles.div_ceil(team.units().max(1))) };
+    if part > 0 && u64::from(part) >= tile_slots.tiles() {
         // No key of this block is visible: nobody waits for it.
         return;
     }
@@ -90,7 +90,7 @@ pub unsafe fn attend<S: Simt, const C: usize>(simt: S, launch: Launch) {
         // SAFETY: passed on to the caller; such a tile has a visible key. All lanes of a warp are at one tile.
         unsafe { query.tile(before + tile) }
     });
-    if let Some(total) = grid::last_teams_fold(simt, Attend::<C>, team, [0, 0], part, total, meeting)
+    if let Some(total) = grid::last_teams_fold(simt, Attend::<C>, team, [0, 0], part, total, tile_slots)
         && team.holds_answer(simt)
     {
         // SAFETY: passed on to the caller; one warp has the answer of a query.
@@ -105,11 +105,11 @@ impl Launch {
     ///
     /// As [`attend`].
     #[inline(always)]
-    unsafe fn meeting<const C: usize>(&self, row: u32, blocks: u64) -> Meeting {
+    unsafe fn tile_slots<const C: usize>(&self, row: u32, blocks: u64) -> TileSlots {
         let before = u64::from(row) * u64::from(self.parts) * u64::from(LANES) * Partial::<C>::COUNT as u64;
         let slots = self.slots.wrapping_add(before as usize);
         // SAFETY: slots and tickets of a query are its own, by the caller's word.
-        unsafe { Meeting::new(slots, blocks, self.tickets.wrapping_add(row as usize), blocks as u32) }
+        unsafe { TileSlots::new(slots, blocks, self.tickets.wrapping_add(row as usize), blocks as u32) }
     }
 }
 

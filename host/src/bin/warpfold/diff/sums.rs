@@ -7,7 +7,7 @@ use crate::reading::Read;
 
 /// Numbers that are added up together: where all of them are finite, none is asked.
 const BLOCK: usize = 1 << 10;
-/// Sums side by side.
+/// DiffSums side by side.
 const LANES: usize = 8;
 
 /// Elements that are compared, as one float64 or two.
@@ -17,7 +17,7 @@ pub trait Compared: Read {
     /// As many as there is room for.
     fn parts(values: &[Self], parts: &mut [f64]);
     /// Of integers that float64 rounds: what differs by less than that, too.
-    fn correct(_sums: &mut Sums, _first: u64, _a: &[Self], _b: &[Self]) {}
+    fn correct(_sums: &mut DiffSums, _first: u64, _a: &[Self], _b: &[Self]) {}
 }
 
 macro_rules! floats {
@@ -51,7 +51,7 @@ macro_rules! integers {
                     *part = *value as f64;
                 }
             }
-            fn correct(sums: &mut Sums, first: u64, a: &[Self], b: &[Self]) {
+            fn correct(sums: &mut DiffSums, first: u64, a: &[Self], b: &[Self]) {
                 (sums.differing, sums.largest, sums.at, sums.squares[0]) = (0, 0.0, None, 0.0);
                 for (at, (a, b)) in (first..).zip(a.iter().zip(b)).filter(|(_, (a, b))| a != b) {
                     let difference = (i128::from(*a) - i128::from(*b)).unsigned_abs() as f64;
@@ -86,7 +86,7 @@ complex!(complex64 complex128);
 
 /// What the elements of two runs add up to.
 #[derive(Clone, Copy)]
-pub struct Sums {
+pub struct DiffSums {
     pub equal_bits: bool,
     pub differing: u64,
     /// Of those, the pairs in which one is NaN alone.
@@ -98,7 +98,7 @@ pub struct Sums {
     products: f64,
 }
 
-impl Sums {
+impl DiffSums {
     /// Of no elements.
     pub const NOTHING: Self = Self {
         equal_bits: true,
@@ -113,7 +113,7 @@ impl Sums {
     /// Of elements from number `first` on, with the vector instructions of the machine: the order of additions is the same with any.
     pub fn of<T: Compared>(first: u64, a: &[T], b: &[T], nan_equal: bool) -> Self {
         let equal_bits = bytemuck::cast_slice::<T, u8>(a) == bytemuck::cast_slice::<T, u8>(b);
-        let mut sums = Arch::new().dispatch(Run { first, a, b, nan_equal });
+        let mut sums = Arch::new().dispatch(DiffRun { first, a, b, nan_equal });
         sums.equal_bits = equal_bits;
         if !equal_bits {
             T::correct(&mut sums, first, a, b);
@@ -231,27 +231,27 @@ impl Sums {
 }
 
 /// Two runs of elements, the first of which has number `first`: added up block by block.
-struct Run<'a, T> {
+struct DiffRun<'a, T> {
     first: u64,
     a: &'a [T],
     b: &'a [T],
     nan_equal: bool,
 }
 
-impl<T: Compared> NullaryFnOnce for Run<'_, T> {
-    type Output = Sums;
+impl<T: Compared> NullaryFnOnce for DiffRun<'_, T> {
+    type Output = DiffSums;
 
     #[inline(always)]
-    fn call(self) -> Sums {
+    fn call(self) -> DiffSums {
         let (mut of_a, mut of_b) = ([0.0; BLOCK], [0.0; BLOCK]);
-        let mut sums = Sums::NOTHING;
+        let mut sums = DiffSums::NOTHING;
         let each = const { BLOCK / T::EACH };
         for (block, (a, b)) in self.a.chunks(each).zip(self.b.chunks(each)).enumerate() {
             let (of_a, of_b) = (&mut of_a[..a.len() * T::EACH], &mut of_b[..b.len() * T::EACH]);
             T::parts(a, of_a);
             T::parts(b, of_b);
             let first = (self.first + (block * each) as u64) * T::EACH as u64;
-            let mut of_block = Sums::of_numbers(first, of_a, of_b, self.nan_equal);
+            let mut of_block = DiffSums::of_numbers(first, of_a, of_b, self.nan_equal);
             if T::EACH > 1 {
                 // A number of several parts has one index, and differs once.
                 let is_same = |(a, b): (&f64, &f64)| a == b || self.nan_equal && a.is_nan() && b.is_nan();
@@ -272,10 +272,10 @@ mod tests {
 
     #[test]
     fn differences_add_up() {
-        let sums = Sums::of(10, &[1.0, 2.0, f64::NAN, 4.0], &[1.0, 2.5, f64::NAN, 3.0], false);
+        let sums = DiffSums::of(10, &[1.0, 2.0, f64::NAN, 4.0], &[1.0, 2.5, f64::NAN, 3.0], false);
         assert_eq!((sums.differing, sums.nan, sums.largest, sums.at), (3, 1, 1.0, Some(13)));
         assert_eq!(sums.squares, [1.25, 21.0, 16.25]);
-        let same = Sums::of(0, &[f64::INFINITY, f64::NAN], &[f64::INFINITY, f64::NAN], true);
+        let same = DiffSums::of(0, &[f64::INFINITY, f64::NAN], &[f64::INFINITY, f64::NAN], true);
         assert_eq!(
             (same.differing, same.largest, same.relative_l2(), same.cosine()),
             (0, 0.0, 0.0, 1.0)
@@ -286,12 +286,12 @@ mod tests {
     #[test]
     fn large_integers_differ() {
         let (a, b) = ([7_i64, 1 << 53, i64::MIN], [7_i64, (1 << 53) + 1, i64::MAX]);
-        let sums = Sums::of(0, &a[..2], &b[..2], false);
+        let sums = DiffSums::of(0, &a[..2], &b[..2], false);
         assert_eq!(
             (sums.equal_bits, sums.differing, sums.largest, sums.at),
             (false, 1, 1.0, Some(1))
         );
-        let sums = Sums::of(5, &a, &b, false);
+        let sums = DiffSums::of(5, &a, &b, false);
         assert_eq!(
             (sums.differing, sums.largest, sums.at),
             (2, 18_446_744_073_709_551_615.0, Some(7))
@@ -300,10 +300,10 @@ mod tests {
 
     #[test]
     fn bits_differ_where_values_do_not() {
-        let sums = Sums::of(0, &[0.0_f32, 1.0], &[-0.0_f32, 1.0], false);
+        let sums = DiffSums::of(0, &[0.0_f32, 1.0], &[-0.0_f32, 1.0], false);
         assert_eq!((sums.equal_bits, sums.differing), (false, 0));
         let signalling = f32::from_bits(0x7fa0_0000);
-        let sums = Sums::of(0, &[signalling], &[f32::from_bits(0x7fe0_0000)], true);
+        let sums = DiffSums::of(0, &[signalling], &[f32::from_bits(0x7fe0_0000)], true);
         assert_eq!((sums.equal_bits, sums.differing), (false, 0));
     }
 
@@ -312,9 +312,9 @@ mod tests {
     fn complex_numbers_are_elements() {
         let a = [complex64::new(1.0, 2.0), complex64::new(3.0, f32::NAN)];
         let b = [complex64::new(2.0, 4.0), complex64::new(3.0, f32::NAN)];
-        let sums = Sums::of(4, &a, &b, true);
+        let sums = DiffSums::of(4, &a, &b, true);
         assert_eq!((sums.differing, sums.largest, sums.at), (1, 2.0, Some(4)));
-        assert_eq!(Sums::of(4, &a, &b, false).differing, 2);
+        assert_eq!(DiffSums::of(4, &a, &b, false).differing, 2);
     }
 
     /// Whatever the instructions and the length.
@@ -326,7 +326,7 @@ mod tests {
             if let Some(last) = b.last_mut() {
                 *last += 2.0;
             }
-            let sums = Sums::of(0, &a, &b, false);
+            let sums = DiffSums::of(0, &a, &b, false);
             let squares: f64 = a.iter().map(|x| f64::from(x * x)).sum();
             assert_eq!(
                 (sums.differing, sums.at),

@@ -146,7 +146,7 @@ impl Climbed {
 }
 
 fn large_table(climbed: &[Climbed], len: u64, ceiling: f64) -> String {
-    let mut column = Column::new(4 * len);
+    let mut column = LadderColumn::new(4 * len);
     let row = |climbed: &Climbed| {
         let time = climbed.large?;
         let [us, speed, first, before] = column.next(time);
@@ -178,7 +178,7 @@ fn large_table(climbed: &[Climbed], len: u64, ceiling: f64) -> String {
 }
 
 fn small_table(climbed: &[Climbed]) -> String {
-    let mut column = Column::new(4 * SMALL);
+    let mut column = LadderColumn::new(4 * SMALL);
     let row = |climbed: &Climbed| {
         let [us, _, first, before] = column.next(climbed.small);
         let count = |of: fn(&Counts) -> u64| climbed.counts.as_ref().map_or_else(String::new, |c| grouped(of(c)));
@@ -235,13 +235,13 @@ fn read_ceiling(ladder: &Ladder<'_>, len: u64) -> Result<f64, Error> {
 }
 
 /// A column of times, each of which is compared with the first and the one before.
-struct Column {
+struct LadderColumn {
     bytes: u64,
     first: Option<f64>,
     before: Option<f64>,
 }
 
-impl Column {
+impl LadderColumn {
     fn new(bytes: u64) -> Self {
         let (first, before) = (None, None);
         Self { bytes, first, before }
@@ -326,7 +326,7 @@ fn climb_rows<'o, Op: Operation>(
             if shape.causal { " causal" } else { "" }
         );
         let bytes = 8 * elements;
-        let (mut column, mut lines) = (Column::new(bytes), vec![]);
+        let (mut column, mut lines) = (LadderColumn::new(bytes), vec![]);
         let mut line = |who: &str, title: &str, time: f64| {
             let [us, speed, first, before] = column.next(time);
             lines.push([who.to_owned(), title.to_owned(), us, speed, first, before]);

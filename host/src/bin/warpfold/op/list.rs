@@ -54,7 +54,7 @@ pub const GROUPS: [(&str, &[Op]); 6] = [
 
 /// An operator, as the list has it.
 #[derive(Serialize)]
-struct Row {
+struct ListRow {
     group: &'static str,
     name: String,
     says: String,
@@ -71,7 +71,7 @@ pub fn list(json: bool) -> Result<String, Failure> {
         let group = *group;
         ops.iter().map(move |op| row(group, *op)).collect::<Vec<_>>()
     };
-    let rows: Vec<Row> = GROUPS.iter().flat_map(of_group).collect();
+    let rows: Vec<ListRow> = GROUPS.iter().flat_map(of_group).collect();
     if json {
         return Ok(serde_json::to_string(&rows)?);
     }
@@ -104,7 +104,7 @@ const NOTE: &str = "floats: float16, bfloat16, float32, float64; integers: int8 
 NumPy's and PyTorch's names are taken, too: amax, nansum, count_nonzero, norm, average
 rows (one answer for each element): warpfold softmax | log-softmax | layer-norm | group-norm | rms-norm | cross-entropy";
 
-fn row(group: &'static str, op: Op) -> Row {
+fn row(group: &'static str, op: Op) -> ListRow {
     let name = options::name(op);
     let says = op
         .to_possible_value()
@@ -118,7 +118,7 @@ fn row(group: &'static str, op: Op) -> Row {
             .collect(),
     };
     types.retain(|element| *element != Type::Complex32);
-    Row {
+    ListRow {
         group,
         name,
         says: says.unwrap_or_default(),

@@ -10,12 +10,12 @@ use warpfold::{
     row::{self, AllMasked, DoubleNorm, HasBiases, Operation, Row, Scales},
 };
 
-use super::{Common, Job, Report, Second, axis_of, operands::Column};
+use super::{Common, Job, Report, SecondFile, axis_of, operands::ColumnFile};
 use crate::{Failure, device::Device, named::Named, options, out::Input};
 
 /// `warpfold softmax` and `warpfold log-softmax`.
 #[derive(clap::Args)]
-pub struct Exponentials {
+pub struct SoftmaxArgs {
     #[command(flatten)]
     common: Common,
     /// The factor of all elements: 0, or a number of magnitude 2^-100 to 2^100.
@@ -37,11 +37,11 @@ pub struct Exponentials {
 
 /// `warpfold layer-norm`.
 #[derive(clap::Args)]
-pub struct LayerNorm {
+pub struct LayerNormArgs {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
-    columns: Columns,
+    columns: ColumnFiles,
     /// Is added to the variance.
     #[arg(long, alias = "epsilon", default_value_t = 1e-5, value_parser = options::above_0, allow_hyphen_values = true)]
     eps: f32,
@@ -49,14 +49,14 @@ pub struct LayerNorm {
 
 /// `warpfold group-norm`.
 #[derive(clap::Args)]
-pub struct GroupNorm {
+pub struct GroupNormArgs {
     #[command(flatten)]
     common: Common,
     /// How many groups the channels are in, axis 1 of the array: as many as channels for instance norm.
     #[arg(long, value_name = "G", value_parser = options::whole(1, u64::MAX), allow_hyphen_values = true)]
     groups: u64,
     #[command(flatten)]
-    columns: Columns,
+    columns: ColumnFiles,
     /// Is added to the variance.
     #[arg(long, alias = "epsilon", default_value_t = 1e-5, value_parser = options::above_0, allow_hyphen_values = true)]
     eps: f32,
@@ -64,7 +64,7 @@ pub struct GroupNorm {
 
 /// Weights and biases.
 #[derive(clap::Args)]
-struct Columns {
+struct ColumnFiles {
     /// A weight for each element of a row (group norm: for each channel), of float16, bfloat16 or float32; or what broadcasts to that.
     #[arg(long, value_name = "W")]
     weight: Option<PathBuf>,
@@ -75,7 +75,7 @@ struct Columns {
 
 /// `warpfold rms-norm`.
 #[derive(clap::Args)]
-pub struct RmsNorm {
+pub struct RmsNormArgs {
     #[command(flatten)]
     common: Common,
     /// A weight for each element of a row, of float16, bfloat16 or float32; or what broadcasts to that.
@@ -95,7 +95,7 @@ pub struct RmsNorm {
     eps: f32,
 }
 
-impl Exponentials {
+impl SoftmaxArgs {
     /// Softmax of each row.
     pub fn softmax(&self) -> Result<Report, Failure> {
         let masked = if self.zero_if_masked {
@@ -119,11 +119,11 @@ impl Exponentials {
         let row = row.scale(self.temperature.map_or(self.scale, |temperature| 1.0 / temperature));
         let row = if self.causal { row.causal() } else { row };
         let second = match &self.mask {
-            None => Second::None,
+            None => SecondFile::None,
             Some(mask) => {
                 let named = Named::open("--mask", mask)?;
                 named.check_type(&[DType::Bool, DType::U8], "masks are")?;
-                Second::Mask(named, |row: Row<'_, Op>, mask| row.mask(mask))
+                SecondFile::Mask(named, |row: Row<'_, Op>, mask| row.mask(mask))
             }
         };
         let inputs: Vec<Input<'_>> = second.input().into_iter().collect();
@@ -147,12 +147,12 @@ impl Exponentials {
     }
 }
 
-impl Columns {
+impl ColumnFiles {
     /// Those of the rows of an array.
-    fn read(&self, array: &Tensor, axis: usize) -> Result<[Option<Column>; 2], Failure> {
+    fn read(&self, array: &Tensor, axis: usize) -> Result<[Option<ColumnFile>; 2], Failure> {
         let read = |option, file: &Option<PathBuf>| {
             let file = file.as_deref();
-            file.map(|file| Column::read(option, file, array.shape(), axis))
+            file.map(|file| ColumnFile::read(option, file, array.shape(), axis))
                 .transpose()
         };
         Ok([read("--weight", &self.weight)?, read("--bias", &self.bias)?])
@@ -178,7 +178,7 @@ impl Columns {
             array: &array,
             row,
             at: |row, _| row,
-            second: Second::None,
+            second: SecondFile::None,
             double: Some(double),
             out,
             sums,
@@ -201,14 +201,14 @@ fn double<Op: DoubleNorm>(
     Ok((mapped.values, mapped.sums))
 }
 
-impl LayerNorm {
+impl LayerNormArgs {
     /// Layer norm of each row.
     pub fn run(&self) -> Result<Report, Failure> {
         self.columns.norm("layer-norm", &self.common, row::layer_norm(self.eps))
     }
 }
 
-impl GroupNorm {
+impl GroupNormArgs {
     /// Group norm of each group of channels.
     pub fn run(&self) -> Result<Report, Failure> {
         if self.common.axis.is_some() {
@@ -223,14 +223,14 @@ impl GroupNorm {
     }
 }
 
-impl RmsNorm {
+impl RmsNormArgs {
     /// Root-mean-square norm of each row.
     pub fn run(&self) -> Result<Report, Failure> {
         let (path, array) = self.common.open()?;
         let axis = axis_of(&array, self.common.axis())?;
         let weight = self.weight.as_deref();
         let weight = weight
-            .map(|file| Column::read("--weight", file, array.shape(), axis))
+            .map(|file| ColumnFile::read("--weight", file, array.shape(), axis))
             .transpose()?;
         let row = row::rms_norm(self.eps);
         let row = weight.iter().fold(row, |row, weight| row.weight(weight.floats()));
@@ -240,8 +240,8 @@ impl RmsNorm {
             row
         };
         let second = match &self.residual {
-            None => Second::None,
-            Some(residual) => Second::Residual(
+            None => SecondFile::None,
+            Some(residual) => SecondFile::Residual(
                 Named::open("--residual", residual)?,
                 |row: Row<'_, row::RmsNorm>, residual| row.residual(residual),
             ),

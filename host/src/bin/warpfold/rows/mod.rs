@@ -20,7 +20,7 @@ use warpfold::{
     row::{FloatVec, Mapped, Mask, Operand, Operation, Row, RowElement},
 };
 
-pub use args::{Exponentials, GroupNorm, LayerNorm, RmsNorm};
+pub use args::{GroupNormArgs, LayerNormArgs, RmsNormArgs, SoftmaxArgs};
 
 use crate::{
     Failure,
@@ -133,13 +133,13 @@ macro_rules! elements {
 elements!(f32 f16 bf16 f64);
 
 /// An array that is read with the one that is mapped, piece by piece, and how the operation takes it.
-pub enum Second<Op> {
+pub enum SecondFile<Op> {
     None,
     Mask(Named, for<'a> fn(Row<'a, Op>, Mask<'a>) -> Row<'a, Op>),
     Residual(Named, for<'a> fn(Row<'a, Op>, Operand<'a>) -> Row<'a, Op>),
 }
 
-impl<Op> Second<Op> {
+impl<Op> SecondFile<Op> {
     fn input(&self) -> Option<Input<'_>> {
         match self {
             Self::None => None,
@@ -182,7 +182,7 @@ impl<'a> Rows<'a> {
     pub fn map<'r, T: Element, R: Send, Op: Operation + Sync>(
         &self,
         row: &(dyn Fn(Part) -> Row<'r, Op> + Sync),
-        second: &Second<Op>,
+        second: &SecondFile<Op>,
         mapping: Mapping<'_, T, R, Op>,
         write: &mut dyn FnMut(R) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
@@ -198,9 +198,9 @@ impl<'a> Rows<'a> {
         let cuts = Cuts::new(shape, self.axis, bytes / size_of::<T>() as u64);
         let source = Source::<T>::new(array, shape)?;
         let second_source = match second {
-            Second::None => SecondSource::None,
-            Second::Mask(named, _) => SecondSource::Mask(Source::new(&named.tensor, shape)?),
-            Second::Residual(named, _) => SecondSource::Residual(Source::new(&named.tensor, shape)?),
+            SecondFile::None => SecondSource::None,
+            SecondFile::Mask(named, _) => SecondSource::Mask(Source::new(&named.tensor, shape)?),
+            SecondFile::Residual(named, _) => SecondSource::Residual(Source::new(&named.tensor, shape)?),
         };
         let of_piece = |row: Row<'_, Op>, piece: Piece| -> Result<R, Failure> {
             source.with(&cuts, piece, |view| {
@@ -211,10 +211,10 @@ impl<'a> Rows<'a> {
             let piece = cuts.piece(number);
             let row = row(cuts.part(piece));
             match (&second_source, second) {
-                (SecondSource::Mask(mask), Second::Mask(_, with)) => {
+                (SecondSource::Mask(mask), SecondFile::Mask(_, with)) => {
                     mask.with(&cuts, piece, |mask| of_piece(with(row, mask.into()), piece))
                 }
-                (SecondSource::Residual(residual), Second::Residual(_, with)) => {
+                (SecondSource::Residual(residual), SecondFile::Residual(_, with)) => {
                     residual.with(&cuts, piece, |residual| {
                         of_piece(with(row, T::operand(residual)), piece)
                     })
@@ -310,7 +310,7 @@ struct Job<'a, Op> {
     row: Row<'a, Op>,
     /// The same for a part of the rows.
     at: fn(Row<'a, Op>, Part) -> Row<'a, Op>,
-    second: Second<Op>,
+    second: SecondFile<Op>,
     /// Of float64: the answers, and sums with a residual.
     double: Option<Double<Op>>,
     out: Out,
@@ -359,9 +359,9 @@ impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
         let layout = Layout::c_order(array.shape())?;
         row.check(&layout).map_err(|error| in_file(array, error))?;
         match &self.second {
-            Second::None => {}
-            Second::Mask(named, _) => named.broadcast(array.shape(), "the shape of the array").map(drop)?,
-            Second::Residual(named, _) => {
+            SecondFile::None => {}
+            SecondFile::Mask(named, _) => named.broadcast(array.shape(), "the shape of the array").map(drop)?,
+            SecondFile::Residual(named, _) => {
                 named.broadcast(array.shape(), "the shape of the array").map(drop)?;
                 named.check_same_type(array)?;
             }

@@ -13,7 +13,7 @@ use crate::{Failure, named::Named};
 const FLOATS: [DType; 4] = [DType::F16, DType::Bf16, DType::F32, DType::F64];
 
 /// A weight or a bias of each index of an axis.
-pub struct Column {
+pub struct ColumnFile {
     pub named: Named,
     values: Values,
 }
@@ -25,7 +25,7 @@ enum Values {
     F64(Vec<f64>),
 }
 
-impl Column {
+impl ColumnFile {
     /// The array of an option: one number for each index of axis `axis` of an array of `shape`, or what broadcasts to that.
     pub fn read(option: &'static str, file: &Path, shape: &[u64], axis: usize) -> Result<Self, Failure> {
         let named = Named::open(option, file)?;

@@ -1,10 +1,10 @@
 //! Short rows, which neighbouring lanes have together.
 
-use super::{Leaf, Packed, all_met, assert_largest, with_row};
+use super::{FoldedLeaf, PackedLeaf, assert_largest, combine_columns, with_row};
 use crate::{
     element::Element,
     monoids::Words,
-    rowwise::{First, LeafFound, Look, RowOp, Second, Sums as _, Total},
+    rowwise::{LeafFound, Pass, ReferencePass, RowOp, Sums as _, TermsPass, TotalPass},
     simt::Simt,
     stages::{
         each::each,
@@ -88,10 +88,10 @@ impl<S: Simt, const K: usize> Slots<S, K> {
 
     /// Combines what lanes have of each slot: of this lane's slots all.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn met<O: RowOp, L: Look<O>>(self, look: L, of: [L::State; K]) -> [L::State; K] {
-        let mut slots = [look.identity(); VECTORS];
+    fn combined<O: RowOp, L: Pass<O>>(self, pass: L, of: [L::State; K]) -> [L::State; K] {
+        let mut slots = [pass.identity(); VECTORS];
         each!(slot < K, 4 => slots[slot] = of[slot]);
-        let slots = transpose::<_, f32, _>(self.simt, look, slots, self.held, self.lanes);
+        let slots = transpose::<_, f32, _>(self.simt, pass, slots, self.held, self.lanes);
         let mut of = of;
         each!(slot < K, 4 => of[slot] = slots[slot]);
         of
@@ -101,42 +101,45 @@ impl<S: Simt, const K: usize> Slots<S, K> {
 /// Folds `K` short rows, each a vector of each of its lanes; of this lane's slot of a number `len` elements.
 ///
 /// ```text
-/// lane: the columns of each row in pairs ─ its lanes: a transposing butterfly; once for each look
+/// lane: the columns of each row in pairs ─ its lanes: a transposing butterfly; once for each pass
 /// ```
 ///
-/// It gives back what the last look was at, the reference of each slot, and of this lane's slots what they came to.
+/// It gives back what the last pass read, the reference of each slot, and of this lane's slots what they came to.
 ///
 /// Called by: all 32 lanes together · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn fold_short<S: Simt, T: Element, O: RowOp, P: Packed<O, K>, const K: usize>(
+pub fn fold_short<S: Simt, T: Element, O: RowOp, P: PackedLeaf<O, K>, const K: usize>(
     op: O,
     packed: P,
     slots: Slots<S, K>,
     len: impl Fn(usize) -> u32,
-) -> (P, [f32; K], [Leaf<O::State>; K]) {
+) -> (P, [f32; K], [FoldedLeaf<O::State>; K]) {
     const { assert_largest::<O>() };
     let mut found = [op.nothing(); K];
-    if O::LOOKS_FIRST {
+    if O::HAS_FIRST_PASS {
         let of = match packed.largest() {
             Some(largest) if O::FINDS_LARGEST => largest,
-            _ => of_rows::<T, _, _, _, K>(First(op), packed, |_| First(op)),
+            _ => of_rows::<T, _, _, _, K>(ReferencePass(op), packed, |_| ReferencePass(op)),
         };
-        found = slots.met(First(op), of);
+        found = slots.combined(ReferencePass(op), of);
     }
     let mut totals = [-0.0; K];
     if O::TOTALS && op.totals() {
-        totals = slots.met(Total(op), of_rows::<T, _, _, _, K>(Total(op), packed, |_| Total(op)));
+        totals = slots.combined(
+            TotalPass(op),
+            of_rows::<T, _, _, _, K>(TotalPass(op), packed, |_| TotalPass(op)),
+        );
     }
     let mine = slots.each(|number| op.reference(found[number], len(number)));
     let references = slots.handed(mine);
-    let packed = packed.seen_again();
-    let second = |reference: f32| Second { op, reference };
+    let packed = packed.opaque_again();
+    let second = |reference: f32| TermsPass { op, reference };
     let mut sums = of_rows::<T, _, _, _, K>(second(0.0), packed, |slot| second(references[slot]));
     if op.sums_one() {
-        let firsts = slots.met(Total(op), sums.map(O::Sums::first));
+        let firsts = slots.combined(TotalPass(op), sums.map(O::Sums::first));
         each!(slot < K, 4 => sums[slot] = sums[slot].with_first(firsts[slot]));
     } else {
-        sums = slots.met(second(0.0), sums);
+        sums = slots.combined(second(0.0), sums);
     }
     let leaves = slots.each(|number| {
         let found = LeafFound {
@@ -144,20 +147,20 @@ pub fn fold_short<S: Simt, T: Element, O: RowOp, P: Packed<O, K>, const K: usize
             reference: mine[number],
             total: totals[number],
         };
-        Leaf::of(op, found, sums[number], len(number))
+        FoldedLeaf::of(op, found, sums[number], len(number))
     });
     (packed, references, leaves)
 }
 
-/// Each row by itself, by a look of its own.
+/// Each row by itself, by a pass of its own.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn of_rows<T: Element, O: RowOp, L: Look<O>, P: Packed<O, K>, const K: usize>(
-    look: L,
+fn of_rows<T: Element, O: RowOp, L: Pass<O>, P: PackedLeaf<O, K>, const K: usize>(
+    pass: L,
     packed: P,
     by: impl Fn(usize) -> L,
 ) -> [L::State; K] {
     const { assert!(P::PLAIN, "code is written out") };
-    let mut of = [look.identity(); K];
-    each!(row < K, 4 => of[row] = all_met::<T, _>(look, with_row::<T, _, _, _, K>(by(row), packed, None, row)));
+    let mut of = [pass.identity(); K];
+    each!(row < K, 4 => of[row] = combine_columns::<T, _>(pass, with_row::<T, _, _, _, K>(by(row), packed, None, row)));
     of
 }

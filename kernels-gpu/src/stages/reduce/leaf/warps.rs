@@ -1,4 +1,4 @@
-//! The warps of a row, whose states meet.
+//! The warps of a row, whose states are combined.
 
 use super::fold_a_lane_each;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 /// Blocks of the largest cluster.
 const MAX_BLOCKS: u32 = 16;
 
-/// The warps of a row. The states of its leaves meet in shared memory: those of a block's warps, and then those of a cluster's blocks.
+/// The warps of a row. The states of its leaves are combined in shared memory: those of a block's warps, and then those of a cluster's blocks.
 ///
 /// ```text
 /// words of shared memory: states of leaves of even rounds, of odd ones ─ states of blocks, likewise
@@ -33,7 +33,7 @@ pub struct Warps {
 }
 
 impl Warps {
-    /// Before the first of the cluster's blocks sends to another, all must have begun. Whoever calls this waits in [`meet`](Self::meet). A cluster whose warps have several leaves may have several rows, one after the other.
+    /// Before the first of the cluster's blocks sends to another, all must have begun. Whoever calls this waits in [`combine`](Self::combine). A cluster whose warps have several leaves may have several rows, one after the other.
     ///
     /// Called by: all threads of the cluster together · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -66,7 +66,7 @@ impl Warps {
         (2 * MAX_WARPS + self.round % 2 * MAX_BLOCKS) * O::State::COUNT as u32
     }
 
-    /// Keeps the state of one of this warp's leaves for [`meet`](Self::meet).
+    /// Keeps the state of one of this warp's leaves for [`combine`](Self::combine).
     ///
     /// Called by: all 32 lanes together · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -78,7 +78,7 @@ impl Warps {
 
     /// That state.
     ///
-    /// Called by: any lane, once states have met · Scratch: shared memory
+    /// Called by: any lane, once states are combined · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn kept<S: Simt, O: RowOp>(self, simt: S, _: O, number: u32) -> O::State {
         load_words(simt, self.of_leaf::<O>(simt.warp() * self.each + number))
@@ -88,7 +88,7 @@ impl Warps {
     ///
     /// Called by: all threads of the block, of the cluster if there is one, together · Valid in: every lane · Scratch: shared memory
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn meet<S: Simt, O: RowOp>(self, simt: S, op: O) -> O::State {
+    pub fn combine<S: Simt, O: RowOp>(self, simt: S, op: O) -> O::State {
         const {
             let states = 2 * MAX_WARPS + MAX_BLOCKS;
             assert!(
@@ -102,10 +102,10 @@ impl Warps {
         }
         simt.barrier();
         if !O::COMBINES_ONCE {
-            return self.meet_in_warp(simt, op);
+            return self.combine_in_warp(simt, op);
         }
         if simt.warp() == 0 {
-            let state = self.meet_in_warp(simt, op);
+            let state = self.combine_in_warp(simt, op);
             if simt.lane() == 0 {
                 store_words(simt, of_row, state);
             }
@@ -114,9 +114,9 @@ impl Warps {
         load_words(simt, of_row)
     }
 
-    /// [`meet`](Self::meet), of a warp that does it.
+    /// [`combine`](Self::combine), of a warp that does it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn meet_in_warp<S: Simt, O: RowOp>(self, simt: S, op: O) -> O::State {
+    fn combine_in_warp<S: Simt, O: RowOp>(self, simt: S, op: O) -> O::State {
         let words = O::State::COUNT as u32;
         let of_block = simt.warps() * self.each;
         let mut count = u32::min(of_block, u32::saturating_sub(self.leaves, self.block * of_block));

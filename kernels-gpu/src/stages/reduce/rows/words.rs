@@ -1,6 +1,6 @@
 //! Operators of which a lane's vectors are folded word by word.
 
-use super::{OfSlots, Transposed, transpose, vectors_meet};
+use super::{OfSlots, Transposed, combine_vectors, transpose};
 use crate::{
     monoids::{Monoid, Words as _},
     simt::Simt,
@@ -28,7 +28,7 @@ pub fn reduce_words<S: Simt, T: Source, M: Monoid<T>>(
     let (packed, Tiling { lanes, depth, .. }) = (Packed(op), read.tiling);
     let mut words = [0; VECTORS];
     each!(i < VECTORS => words[i] = packed.word([read.vectors[i]]));
-    let [words] = vectors_meet(packed, [words], depth);
+    let [words] = combine_vectors(packed, [words], depth);
     let words = transpose(simt, packed, words, held, lanes);
     let mut states = [op.identity(); VECTORS];
     each!(i < VECTORS => states[i] = M::State::from_words(|_| words[i]));

@@ -1,6 +1,6 @@
-//! What of a state associates waits: a lane sets it aside until its last leaf, and what must be combined in the tree is combined without it.
+//! What of a state associates waits: a lane sets it unordered until its last leaf, and what must be combined in the tree is combined without it.
 //!
-//! Of an operator that has [words aside](crate::monoids::Algebra::unordered_words), [`Tree`] and `Aside` are the operators on either part of its states,
+//! Of an operator that has [words unordered](crate::monoids::Algebra::unordered_words), [`OrderedPart`] and `UnorderedPart` are the operators on either part of its states,
 //! of fewer words; so whatever combines states combines these.
 
 use core::marker::PhantomData;
@@ -16,11 +16,11 @@ use crate::{
 
 /// The operator on what must be combined in the tree.
 #[derive(Clone, Copy)]
-pub struct Tree<M>(pub M);
+pub struct OrderedPart<M>(pub M);
 
-/// The operator on what is set aside.
+/// The operator on what is set unordered.
 #[derive(Clone, Copy)]
-struct Aside<M>(M);
+struct UnorderedPart<M>(M);
 
 macro_rules! part {
     ($op:ident, $state:ident, $doc:literal, $first:expr, $count:expr) => {
@@ -103,88 +103,93 @@ macro_rules! part {
 }
 
 part!(
-    Tree,
-    TreeState,
-    "What must meet in the tree, of a state.",
+    OrderedPart,
+    OrderedState,
+    "What must be combined in the tree, of a state.",
     0,
     M::State::COUNT - M::ALGEBRA.unordered_words
 );
 part!(
-    Aside,
-    AsideState,
-    "What is set aside, of a state.",
+    UnorderedPart,
+    UnorderedState,
+    "What is set unordered, of a state.",
     M::State::COUNT - M::ALGEBRA.unordered_words,
     M::ALGEBRA.unordered_words
 );
 
-/// What a lane has set aside.
+/// What a lane has set unordered.
 pub struct Carried<T, M: Monoid<T>> {
-    mine: AsideState<T, M>,
+    mine: UnorderedState<T, M>,
     /// What the warp has, to tell what may change it: of numbers of elements it has too many.
-    seen: AsideState<T, M>,
+    seen: UnorderedState<T, M>,
 }
 
 impl<T: Source, M: Monoid<T>> Carried<T, M> {
     /// Nothing yet.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn nothing(op: M) -> Self {
-        let nothing = Aside(op).identity();
+        let nothing = UnorderedPart(op).identity();
         Self {
             mine: nothing,
             seen: nothing,
         }
     }
 
-    /// What of this lane's part of a leaf must be combined in the tree; the rest is set aside.
+    /// What of this lane's part of a leaf must be combined in the tree; the rest is set unordered.
     ///
     /// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane, its own columns · Scratch: none
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn fold_leaf<S: Simt>(&mut self, simt: S, op: M, input: Input<T>, leaf: u64) -> TreeState<T, M> {
+    pub fn fold_leaf<S: Simt>(&mut self, simt: S, op: M, input: Input<T>, leaf: u64) -> OrderedState<T, M> {
         let (mut is_known, mut is_folded) = (false, false);
         let mut state = op.identity();
-        if let Some(read) = contiguous::load_whole(simt, op, input, leaf) {
+        if contiguous::is_whole(input, leaf) {
+            let read = contiguous::load_leaf(simt, op, input, leaf);
             is_known = !simt.any(read.may_change(simt, op, self.seen.alone(op)));
             (state, is_folded) = read.fold_fast(simt, op, is_known);
         }
         if !is_folded {
             state = thread::fold_slow(simt, op, input, leaf);
         }
-        let aside = AsideState::of(state);
-        self.mine = Aside(op).combine(self.mine, aside);
+        let unordered = UnorderedState::of(state);
+        self.mine = UnorderedPart(op).combine(self.mine, unordered);
         if !is_known {
-            self.seen = Aside(op).combine(self.seen, warp::reduce(simt, Aside(op), aside));
+            self.seen = UnorderedPart(op).combine(self.seen, warp::reduce(simt, UnorderedPart(op), unordered));
         }
-        TreeState::of(state)
+        OrderedState::of(state)
     }
 
-    /// What all lanes have set aside.
+    /// What all lanes have set unordered.
     ///
     /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn total<S: Simt>(&self, simt: S, op: M) -> AsideState<T, M> {
-        warp::reduce(simt, Aside(op), self.mine)
+    pub fn total<S: Simt>(&self, simt: S, op: M) -> UnorderedState<T, M> {
+        warp::reduce(simt, UnorderedPart(op), self.mine)
     }
 }
 
-/// A state of its two parts; without the second, of nothing set aside.
+/// A state of its two parts; without the second, of nothing set unordered.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn join<T, M: Monoid<T>>(op: M, met: TreeState<T, M>, aside: Option<AsideState<T, M>>) -> M::State {
-    let aside = aside.unwrap_or(Aside(op).identity());
+pub fn join<T, M: Monoid<T>>(op: M, combined: OrderedState<T, M>, unordered: Option<UnorderedState<T, M>>) -> M::State {
+    let unordered = unordered.unwrap_or(UnorderedPart(op).identity());
     M::State::from_words(|i| {
-        let first = AsideState::<T, M>::FIRST;
-        if i < first { met.word(i) } else { aside.word(i - first) }
+        let first = UnorderedState::<T, M>::FIRST;
+        if i < first {
+            combined.word(i)
+        } else {
+            unordered.word(i - first)
+        }
     })
 }
 
-/// [`warp::reduce_eight`]: what is set aside of all eight rows comes with the first.
+/// [`warp::reduce_eight`]: what is set unordered of all eight rows comes with the first.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
-    let mut mine = Aside(op).identity();
-    let met = warp::reduce_rows(simt, Tree(op), simt.opaque(8), 8, |row| {
+    let mut mine = UnorderedPart(op).identity();
+    let combined = warp::reduce_rows(simt, OrderedPart(op), simt.opaque(8), 8, |row| {
         let state = state(row);
-        mine = Aside(op).combine(mine, AsideState::of(state));
-        TreeState::of(state)
+        mine = UnorderedPart(op).combine(mine, UnorderedState::of(state));
+        OrderedState::of(state)
     });
-    let aside = warp::reduce(simt, Aside(op), mine);
-    join(op, met, simt.lane().is_multiple_of(8).then_some(aside))
+    let unordered = warp::reduce(simt, UnorderedPart(op), mine);
+    join(op, combined, simt.lane().is_multiple_of(8).then_some(unordered))
 }

@@ -3,11 +3,11 @@
 use super::{RowOp, Sums as _, Value as _};
 use crate::monoids::{Algebra, Monoid};
 
-/// A look at a leaf.
-pub trait Look<O: RowOp>: Monoid<f32> {
+/// A pass over a leaf.
+pub trait Pass<O: RowOp>: Monoid<f32> {
     /// Whether it would notice what is absent.
     const NOTICES: bool;
-    /// The same look, by a reference.
+    /// The same pass, by a reference.
     #[inline(always)]
     #[must_use]
     fn beside(self, reference: f32) -> Self {
@@ -23,13 +23,13 @@ pub trait Look<O: RowOp>: Monoid<f32> {
     }
 }
 
-/// The first look.
+/// The first pass.
 #[derive(Clone, Copy)]
-pub struct First<O>(pub O);
+pub struct ReferencePass<O>(pub O);
 
 /// The second, by the reference of the first.
 #[derive(Clone, Copy)]
-pub struct Second<O> {
+pub struct TermsPass<O> {
     /// The operation.
     pub op: O,
     /// What elements are beside.
@@ -38,15 +38,15 @@ pub struct Second<O> {
 
 /// The sum of the elements.
 #[derive(Clone, Copy)]
-pub struct Total<O>(pub O);
+pub struct TotalPass<O>(pub O);
 
 /// The states of leaves.
 #[derive(Clone, Copy)]
-pub struct States<O>(pub O);
+pub struct StatesPass<O>(pub O);
 
 macro_rules! monoid {
-    ($look:ty, $state:ty, $fuses:literal, |$this:ident| $nothing:expr, |$that:ident, $a:ident, $b:ident| $both:expr) => {
-        impl<O: RowOp> Monoid<f32> for $look {
+    ($pass:ty, $state:ty, $fuses:literal, |$this:ident| $nothing:expr, |$that:ident, $a:ident, $b:ident| $both:expr) => {
+        impl<O: RowOp> Monoid<f32> for $pass {
             type State = $state;
             type Answer = $state;
 
@@ -81,17 +81,22 @@ macro_rules! monoid {
     };
 }
 
-monoid!(First<O>, f32, false, |this| this.0.nothing(), |this, a, b| this
+monoid!(ReferencePass<O>, f32, false, |this| this.0.nothing(), |this, a, b| this
     .0
     .both(a, b));
-monoid!(Second<O>, O::Sums, false, |_this| O::Sums::nothing(), |_this, a, b| a
-    .plus(b));
-monoid!(Total<O>, f32, false, |_this| -0.0, |_this, a, b| a + b);
-monoid!(States<O>, O::State, true, |this| this.0.identity(), |this, a, b| {
+monoid!(
+    TermsPass<O>,
+    O::Sums,
+    false,
+    |_this| O::Sums::nothing(),
+    |_this, a, b| a.plus(b)
+);
+monoid!(TotalPass<O>, f32, false, |_this| -0.0, |_this, a, b| a + b);
+monoid!(StatesPass<O>, O::State, true, |this| this.0.identity(), |this, a, b| {
     this.0.combine(a, b)
 });
 
-impl<O: RowOp> Look<O> for First<O> {
+impl<O: RowOp> Pass<O> for ReferencePass<O> {
     const NOTICES: bool = false;
     #[inline(always)]
     fn of(self, value: O::Value) -> f32 {
@@ -99,7 +104,7 @@ impl<O: RowOp> Look<O> for First<O> {
     }
 }
 
-impl<O: RowOp> Look<O> for Total<O> {
+impl<O: RowOp> Pass<O> for TotalPass<O> {
     const NOTICES: bool = true;
     #[inline(always)]
     fn of(self, value: O::Value) -> f32 {
@@ -107,7 +112,7 @@ impl<O: RowOp> Look<O> for Total<O> {
     }
 }
 
-impl<O: RowOp> Look<O> for Second<O> {
+impl<O: RowOp> Pass<O> for TermsPass<O> {
     const NOTICES: bool = O::MOVES;
 
     #[inline(always)]

@@ -1,8 +1,8 @@
 //! Where vectors of rows are, and what is known of a row before it is read.
 //!
-//! Both types here are made by this file alone, of what a launch [passes](Arguments), and lie within it: whoever has one may read what it says is there.
+//! Both types here are made by this file alone, of what a launch [passes](RowArguments), and lie within it: whoever has one may read what it says is there.
 
-use super::Arguments;
+use super::RowArguments;
 use crate::{
     element::{Element, Item as _, Two},
     rowwise::{Given, RowOp, Target},
@@ -22,7 +22,7 @@ pub(super) struct RowStart<T> {
 
 /// A vector of a row: of a leaf's rows the first.
 #[derive(Clone, Copy)]
-pub(super) struct Spot<T> {
+pub(super) struct Position<T> {
     start: RowStart<T>,
     first: u64,
     present: u32,
@@ -36,7 +36,7 @@ impl<T> RowStart<T> {
     }
 }
 
-impl<T> Spot<T> {
+impl<T> Position<T> {
     /// Where its row begins.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn start(self) -> RowStart<T> {
@@ -81,7 +81,7 @@ impl<T> Spot<T> {
     }
 }
 
-impl<T: Element> Arguments<T> {
+impl<T: Element> RowArguments<T> {
     /// Where a row begins, which may lie along several dimensions.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn start<S: Simt>(self, simt: S, row: u64) -> RowStart<T> {
@@ -98,19 +98,19 @@ impl<T: Element> Arguments<T> {
 
     /// The vector at a position of a row that is there, of which so many elements are visible.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn spot<S: Simt>(self, simt: S, start: RowStart<T>, first: u64, visible: u64) -> Spot<T> {
+    pub(super) fn position<S: Simt>(self, simt: S, start: RowStart<T>, first: u64, visible: u64) -> Position<T> {
         debug_assert!(
             start.row < self.rows.count() && visible <= self.rows.len(),
             "within the rows"
         );
         let present = narrow(simt, u64::saturating_sub(visible, first));
-        Spot { start, first, present }
+        Position { start, first, present }
     }
 
     /// The vector at a position of a row, which is wide.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn wide_spot(self, row: u64, first: u64) -> Spot<T> {
-        Spot {
+    pub(super) fn wide_position(self, row: u64, first: u64) -> Position<T> {
+        Position {
             start: self.regular_start(row),
             first,
             present: u64::saturating_sub(self.there(row), first).min(u32::MAX.into()) as u32,
@@ -119,8 +119,8 @@ impl<T: Element> Arguments<T> {
 
     /// The vector of a leaf that is [folded alone](super::fold_leaves), counted in the leaf: so many elements of the row are visible from that on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn folded_spot(self, row: u64, first: u32, visible: u32) -> Spot<T> {
-        Spot {
+    pub(super) fn folded_position(self, row: u64, first: u32, visible: u32) -> Position<T> {
+        Position {
             start: self.regular_start(row),
             first: first.into(),
             present: u32::saturating_sub(visible, first),
@@ -129,8 +129,8 @@ impl<T: Element> Arguments<T> {
 
     /// The vector at the same position of one of the rows that are so many `apart`. By additions: a product of 64 bits is four instructions.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn later_spot(self, spot: Spot<T>, number: usize, apart: u64) -> Spot<T> {
-        let RowStart { row, at } = spot.start;
+    pub(super) fn later_position(self, position: Position<T>, number: usize, apart: u64) -> Position<T> {
+        let RowStart { row, at } = position.start;
         let left = u64::saturating_sub(self.rows.count(), row).min(u32::MAX.into()) as u32;
         let further = Two::<T>::map(self.rows.stride(), |stride| {
             ((apart as i64 * stride) * number as i64) as isize
@@ -140,30 +140,30 @@ impl<T: Element> Arguments<T> {
             at: Two::<T>::further(at, further),
         };
         let is_there = number as u32 * (apart as u32) < left;
-        let present = if is_there { spot.present } else { 0 };
-        Spot {
+        let present = if is_there { position.present } else { 0 };
+        Position {
             start,
-            first: spot.first,
+            first: position.first,
             present,
         }
     }
 
     /// Where a vector of the first array begins.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn first(self, spot: Spot<T>) -> *const T {
-        spot.start.at.0.wrapping_add(spot.first as usize)
+    pub(super) fn first(self, position: Position<T>) -> *const T {
+        position.start.at.0.wrapping_add(position.first as usize)
     }
 
     /// And one of the second, whose elements are of the same size.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn second(self, spot: Spot<T>) -> *const T {
-        self.other(spot, T::BYTES).cast()
+    pub(super) fn second(self, position: Position<T>) -> *const T {
+        self.other(position, T::BYTES).cast()
     }
 
     /// Where a vector of the second array begins, whose elements are of so many bytes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn other(self, spot: Spot<T>, bytes: usize) -> *const u8 {
-        self.other_at(spot.start, spot.first as i64, bytes)
+    pub(super) fn other(self, position: Position<T>, bytes: usize) -> *const u8 {
+        self.other_at(position.start, position.first as i64, bytes)
     }
 
     /// The address of an element of the first array, so far from its row's first.

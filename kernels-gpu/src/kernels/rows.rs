@@ -67,6 +67,8 @@ impl Width {
 /// whole vectors:  thread: 8 vectors, 4 KiB of neighbouring rows a warp ─ warp: a transposing butterfly ─ finish, all lanes at once
 /// any others:     thread: a vector of each of 4 extents, or 8 of one ─ warp: as many shuffles as the lanes of an extent need ─ finish
 /// ```
+///
+/// All threads of the grid call this alike, in as many warps as the extents need.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, extents: Extents<T>, rows: u32, output: Output) {
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());

@@ -42,7 +42,7 @@ pub const fn places(element: Type, len: u64, count: u64) -> u64 {
 /// Of the largest states no segment is short.
 ///
 /// A tile has `leaves` leaves, a power of two, at most [as many](Strategy::most_leaves_of_segments) as there is room for; there are as many warps as tiles in [`places`]. No warp
-/// waits for another.
+/// waits for another. There are slots and tickets for twice as many tiles as the array has whole ones. All threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,

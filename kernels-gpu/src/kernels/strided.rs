@@ -44,7 +44,8 @@ pub const fn parts(element: Type, len: u64) -> u64 {
 /// ```
 ///
 /// The blocks of one set of teams come after one another, a block for each of the `tile_slots.tiles` tiles. Teams of more answers than a warp has
-/// lanes are those of [`reduce_columns`].
+/// lanes are those of [`reduce_columns`]. There is a slot for each tile and lane of the teams' answers, and a ticket for each set of teams, unless there is but one tile. All threads of the
+/// grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,

@@ -39,6 +39,8 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
 ///
 /// The number of warps in a block is a power of two, at most [`most_states`](crate::stages::strategy::most_states); a warp folds as many leaves of a tile
 /// as [`Strategy::most_leaves`](crate::stages::strategy::Strategy::most_leaves) has it, and `blocks` is any number. None of them changes a bit.
+///
+/// An extent has fewer than 2³² tiles. There is a slot for each, and a ticket for each extent unless it is one tile. All threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,

@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::{Exponentials, Fixed, Moments2, Moments4, Monoid, Pair, Scaled, Words};
+use super::{Exponentials, Fixed, Moments2, Moments4, Monoid, SumAndRest, Scaled, Words};
 use crate::element::{Scale, Squares};
 
 /// A value as words; all NaNs of a state count as one, so compare floats by [`same`].
@@ -141,7 +141,7 @@ impl<S: Scale> Same for Squares<S> {
     }
 }
 
-impl<W: Words + Into<f64> + core::fmt::Debug> Same for Pair<W> {
+impl<W: Words + Into<f64> + core::fmt::Debug> Same for SumAndRest<W> {
     fn floats(self) -> Vec<f64> {
         [self.sum, self.rest].map(Into::into).to_vec()
     }

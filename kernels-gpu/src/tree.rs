@@ -1,7 +1,7 @@
 //! The canonical tree, version 1: which two states are combined, as a function of the length alone.
 //!
 //! Element `i` of an extent sits in **leaf** `i / LEAF`. A leaf is [`ROWS`] rows of [`row_elements`] columns, in
-//! index order. StatesByNumber are combined in pairs of neighbours, always `(0,1) (2,3) …`, then the results in pairs again:
+//! index order. States are combined in pairs of neighbours, always `(0,1) (2,3) …`, then the results in pairs again:
 //!
 //! 1. the rows of a leaf, column by column: `ROWS` states become one per column;
 //! 2. the columns of a leaf: neighbours, until one state is left;
@@ -32,26 +32,26 @@ use crate::element::{Item, Type};
 pub const VERSION: u32 = 1;
 
 impl Type {
-    /// PartElements in a leaf of the canonical tree.
+    /// Elements in a leaf of the canonical tree.
     #[must_use]
     pub const fn leaf_elements(self) -> u64 {
         (LEAF_BYTES / self.bytes()) as u64
     }
 }
 
-/// PartElements of `T` in one vector.
+/// Elements of `T` in one vector.
 #[must_use]
 pub const fn vector_elements<T: Item>() -> usize {
     VECTOR_BYTES / T::BYTES
 }
 
-/// PartElements of `T` in one row of a leaf: one vector for each lane of a warp.
+/// Elements of `T` in one row of a leaf: one vector for each lane of a warp.
 #[must_use]
 pub const fn row_elements<T: Item>() -> usize {
     LANES as usize * vector_elements::<T>()
 }
 
-/// PartElements of `T` in one leaf.
+/// Elements of `T` in one leaf.
 #[must_use]
 pub const fn leaf_elements<T: Item>() -> usize {
     LEAF_BYTES / T::BYTES
@@ -152,7 +152,7 @@ impl<T: Item> Monoid<T> for Any {
     }
 }
 
-/// StatesByNumber by number. Each is asked for once.
+/// States by number. Each is asked for once.
 trait StatesByNumber<T, M: Monoid<T>>: Copy {
     fn state(self, op: M, number: usize) -> M::State;
 }

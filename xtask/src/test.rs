@@ -174,7 +174,7 @@ fn device_tests(tests: &mut TestCounts) -> Result<()> {
     run_cargo(&["test", "-p", "warpfold-tests", "--test", DEVICE], tests)
 }
 
-/// TestCounts what the CPU backend runs for each element, in a build of its own: what is counted is the release profile.
+/// Counts what the CPU backend runs for each element, in a build of its own: what is counted is the release profile.
 fn instructions() -> Result<()> {
     setup::ensure_valgrind();
     run_cargo(

@@ -1,7 +1,7 @@
-//! OneRow operations: rows side by side on all cores, each with the vector instructions of the machine.
+//! Row operations: rows side by side on all cores, each with the vector instructions of the machine.
 //!
 //! A row is read from memory to be folded and from a near cache to be mapped, leaf by leaf; answers are written once, to where they are to lie.
-//! InputRows that lie apart are gathered first, some at a time.
+//! Rows that lie apart are gathered first, some at a time.
 
 mod convert;
 mod map;
@@ -42,7 +42,7 @@ pub(crate) enum SecondRows<'a, T> {
     Residual(&'a [T]),
 }
 
-/// InputRows, and all that is read beside them.
+/// Rows, and all that is read beside them.
 #[derive(Clone, Copy)]
 pub(crate) struct InputRows<'a, T> {
     /// The array.
@@ -252,7 +252,7 @@ pub(crate) fn place<X: Copy>(rows: &[X], to: &mut [X], extents: &Extents, first:
     }
 }
 
-/// InputRows of one array, in order: where they lie, or gathered.
+/// Rows of one array, in order: where they lie, or gathered.
 fn rows_of<'a, X: Item>(values: &'a [X], extents: &Extents, rows: &Range<usize>, gathered: &'a mut Vec<X>) -> &'a [X] {
     let (len, count) = (extents.len as usize, rows.len());
     if len == 0 {

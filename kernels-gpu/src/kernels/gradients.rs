@@ -14,8 +14,8 @@ use crate::{
     monoids::{Counted, Monoid, TensorNorm, clip_factor},
     simt::Simt,
     stages::{
-        columns::{Floats, MOST, OutRows, Weights},
-        emit,
+        columns::{Floats, MOST, Weights},
+        emit::{self, OutRows},
         reduce::{grid, warp},
     },
     tree::{LANES, LEAF_BYTES},

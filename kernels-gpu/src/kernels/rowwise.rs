@@ -1,7 +1,7 @@
 //! Row operations: each row is folded and mapped while what was read of it stays in registers.
 //!
 //! A warp has a leaf, or a run of them where nothing is mapped. Of rows of at most 32 vectors it has several, some lanes for each; of longer ones than a leaf several warps have a row together, of a block
-//! or of a cluster of blocks. OutRows that are longer still are folded by one launch and mapped by another: [`Mode`]. None of that changes a bit.
+//! or of a cluster of blocks. Rows that are longer still are folded by one launch and mapped by another: [`Mode`]. None of that changes a bit.
 //!
 //! [Plain](crate::kernels::Launch::is_plain) launches have kernels of their own for each type. In all others elements of 16 bits share their kernels, whichever of the two types they are.
 

@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::{Exponentials, Fixed, Moments2, Moments4, Monoid, SumAndRest, Scaled, Words};
+use super::{Exponentials, Fixed, Moments2, Moments4, Monoid, Scaled, SumAndRest, Words};
 use crate::element::{Scale, Squares};
 
 /// A value as words; all NaNs of a state count as one, so compare floats by [`same`].

@@ -122,7 +122,7 @@ impl Floats {
 
     /// The logarithm of that.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    const fn shift(self) -> u32 {
+    pub(super) const fn shift(self) -> u32 {
         match self {
             Self::F32 => 2,
             Self::F16 | Self::Bf16 => 1,
@@ -253,9 +253,9 @@ impl Weights {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Shares {
-    /// OutRows with weights of their own, before those of the first come again.
+    /// Rows with weights of their own, before those of the first come again.
     pub groups: u64,
-    /// ColumnParams that share a weight.
+    /// Columns that share a weight.
     pub span: u64,
     /// `1 / span`: to multiply by it takes far fewer registers than to divide.
     inverse: f64,
@@ -303,7 +303,7 @@ pub struct ColumnParams {
     pub bias: Weights,
     /// Whose they are.
     pub shares: Shares,
-    /// ColumnParams of the groups before the row's.
+    /// Columns of the groups before the row's.
     pub before: u64,
 }
 
@@ -419,119 +419,6 @@ impl ColumnParams {
         Column {
             weight: self.weight.load_one(simt, number, Column::PLAIN.weight),
             bias: self.bias.load_one(simt, number, Column::PLAIN.bias),
-        }
-    }
-}
-
-/// Where the rows go that a row operation makes.
-#[derive(Clone, Copy)]
-pub struct OutRows {
-    start: *mut u8,
-    stride: i64,
-    floats: Floats,
-}
-
-/// A row of these, from its first element on.
-#[derive(Clone, Copy)]
-pub struct OutRow(*mut u8);
-
-impl OutRow {
-    /// Where its first element is.
-    pub(crate) fn address(self) -> *mut u8 {
-        self.0
-    }
-}
-
-impl OutRows {
-    /// From the first element of the first on, nowhere if null; a row is so many elements behind the one before.
-    ///
-    /// # Safety
-    ///
-    /// The address is null, or valid for writes of as many rows as the launch has, of which this launch's threads alone write, each its own elements.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub const unsafe fn new(start: *mut u8, stride: i64, floats: Floats) -> Self {
-        Self { start, stride, floats }
-    }
-
-    /// Where they are; null for nowhere.
-    pub(crate) fn start(self) -> *mut u8 {
-        self.start
-    }
-
-    /// From a row to the next, in elements.
-    pub(crate) fn stride(self) -> i64 {
-        self.stride
-    }
-
-    /// What they are of.
-    #[cfg(test)]
-    pub(crate) fn floats(self) -> Floats {
-        self.floats
-    }
-
-    /// The first row, or all of them as one.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub fn first(self) -> OutRow {
-        OutRow(self.start)
-    }
-
-    /// The row of that number.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub fn row(self, number: u64) -> OutRow {
-        let bytes = self.floats.bytes() as isize;
-        OutRow(
-            self.start
-                .wrapping_offset((number as i64 * self.stride) as isize * bytes),
-        )
-    }
-
-    /// Where an element of a row is.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn element(self, OutRow(row): OutRow, place: u64) -> *mut u8 {
-        row.wrapping_add((place as usize) << self.floats.shift())
-    }
-
-    /// Writes the first `count` of eight elements of a row, 4 or 8 of them, from a place on where they are aligned to as many bytes as they are, or to 16.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn store<S: Simt>(self, simt: S, row: OutRow, place: u64, values: Held<f32>, count: usize) {
-        let to = self.element(row, place).cast::<u32>();
-        let [a, b, c, d, e, f, g, h] = values;
-        // SAFETY: they are among those that the maker of this has.
-        unsafe {
-            match self.floats {
-                Floats::F32 => {
-                    simt.store_vector(to, [f32_bits(a), f32_bits(b), f32_bits(c), f32_bits(d)]);
-                    if count > WORDS {
-                        let high = [f32_bits(e), f32_bits(f), f32_bits(g), f32_bits(h)];
-                        simt.store_vector(to.wrapping_add(WORDS), high);
-                    }
-                }
-                Floats::F16 if count > WORDS => {
-                    simt.store_vector(to, [to_f16(a, b), to_f16(c, d), to_f16(e, f), to_f16(g, h)]);
-                }
-                Floats::F16 => simt.store_pair(to, [to_f16(a, b), to_f16(c, d)]),
-                Floats::Bf16 if count > WORDS => {
-                    simt.store_vector(to, [to_bf16(a, b), to_bf16(c, d), to_bf16(e, f), to_bf16(g, h)]);
-                }
-                Floats::Bf16 => simt.store_pair(to, [to_bf16(a, b), to_bf16(c, d)]),
-            }
-        }
-    }
-
-    /// Writes one element of a row.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub fn store_one<S: Simt>(self, simt: S, row: OutRow, place: u64, value: f32) {
-        let to = self.element(row, place);
-        // SAFETY: as of `store`.
-        unsafe {
-            match self.floats {
-                Floats::F32 => simt.store(to.cast(), f32_bits(value)),
-                Floats::F16 => simt.store_short(to.cast(), to_f16(value, value)),
-                Floats::Bf16 => simt.store_short(to.cast(), to_bf16(value, value)),
-            }
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::{
     rowwise::RowOp,
     stages::{
         StateArray,
-        columns::{ColumnParams, Floats, OutRows},
+        columns::{ColumnParams, Floats},
+        emit::OutRows,
         load::extents::Extents,
     },
 };

@@ -5,21 +5,17 @@ use crate::{
     element::{Element, Item as _, Two},
     rowwise::{Column, NormGradient, RowFold as _, Value as _},
     simt::Simt,
-    stages::{
-        columns::{MOST, OutRows},
-        each::each,
-        load::words::Vectors,
-    },
+    stages::{columns::MOST, each::each, emit::OutRows, load::words::Vectors},
     tree::vector_elements,
 };
 
-/// OutRows that are summed in order; the sums of as many are combined in the canonical tree.
+/// Rows that are summed in order; the sums of as many are combined in the canonical tree.
 pub const CHUNK: u32 = 32;
 
-/// OutRows in flight.
+/// Rows in flight.
 const TOGETHER: usize = 4;
 
-/// ColumnSums of each column of [`CHUNK`] rows, in order, of what a gradient `dy` has for its weight, `dy · x̂`, and for its bias, `dy`. Of chunk `c` row `2c` of the answers has those
+/// Sums of each column of [`CHUNK`] rows, in order, of what a gradient `dy` has for its weight, `dy · x̂`, and for its bias, `dy`. Of chunk `c` row `2c` of the answers has those
 /// of weights, and the next those of biases. A lane has a vector of columns, or one column where rows are not [wide](crate::kernels::Launch::is_wide).
 ///
 /// ```text
@@ -51,7 +47,7 @@ pub fn sum_columns<S: Simt, T: Element>(simt: S, op: NormGradient, arguments: Ro
     }
 }
 
-/// ColumnSums of a lane's columns.
+/// Sums of a lane's columns.
 #[derive(Clone, Copy)]
 struct ColumnSums<S, T: Element> {
     simt: S,

@@ -1,4 +1,4 @@
-//! WarpRows that are folded, and not mapped.
+//! Rows that are folded, and not mapped.
 
 use super::{Mode, Plain, RowArguments, position::Position, read::Lane};
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 /// Leaves of a row that a warp folds whole, at most.
 pub const MOST_LEAVES: u32 = LANES / 2;
 
-/// WarpRows of which a warp writes at once what is known: a lane for each.
+/// Rows of which a warp writes at once what is known: a lane for each.
 pub const MOST_ROWS: u32 = LANES;
 
 /// Warps of a block, at most: so many have room in shared memory.
@@ -119,7 +119,7 @@ impl<T: Element> At<T> {
         let (leaf, leaves) = (RowArguments::<T>::leaf::<O>(), arguments.leaves_of_row());
         let is_last = self.leaf + 1 == leaves;
         let to_next = arguments.rows.stride().0 - (u64::from(leaves - 1) * leaf) as i64;
-        // WarpRows of which all is seen end with their last leaf.
+        // Rows of which all is seen end with their last leaf.
         let rest = if O::MASKS {
             u32::saturating_sub(self.len, leaf as u32)
         } else {

@@ -7,7 +7,8 @@ use crate::{
     rowwise::{RowOp, Scale},
     stages::{
         StateArray,
-        columns::{ColumnParams, Floats, OutRows, Shares, Weights},
+        columns::{ColumnParams, Floats, Shares, Weights},
+        emit::OutRows,
         load::extents::Extents,
     },
     tree::{VECTOR_BYTES, vector_elements},
@@ -191,7 +192,7 @@ impl Launch {
     }
 
     /// Whether kernels of an operation may be used that take nothing but this: [wide](Self::is_wide) rows that are not negated, without a mask or an added array, answers of the elements'
-    /// type, and weights of that type or f32, one for each column; whole rows; and no more is asked for of what is known than [`RowOp::PLAIN_KNOWS`]. OutRows are seen as a whole, but for long
+    /// type, and weights of that type or f32, one for each column; whole rows; and no more is asked for of what is known than [`RowOp::PLAIN_KNOWS`]. Rows are seen as a whole, but for long
     /// ones of an operation that [masks](RowOp::MASKS).
     #[must_use]
     pub fn is_plain<O: RowOp>(&self, element: Type) -> bool {

@@ -85,7 +85,7 @@ impl TileSlots {
     /// Release: what this thread stored, or saw behind a barrier. Acquire: who draws the last sees what all others released.
     fn draws_last<S: Simt>(self, simt: S, set: u64, count: u32) -> bool {
         let last = count - 1;
-        // SAFETY: the ticket is this launch's, as the tile_slots's maker has it.
+        // SAFETY: the ticket is this launch's, as the maker of these has it.
         unsafe { simt.ticket(self.tickets.wrapping_add(set as usize), last) == last }
     }
 }

@@ -21,10 +21,10 @@ use crate::{
     tree::{LANES, pending::Pending, vector_elements},
 };
 
-/// StatesPass that a lane folds one after the other.
+/// States that a lane folds one after the other.
 pub const STATES_OF_A_LANE: u32 = 8;
 
-/// StatesPass that a warp folds at once.
+/// States that a warp folds at once.
 pub const MOST_STATES: u32 = STATES_OF_A_LANE * LANES;
 
 /// What a leaf came to.

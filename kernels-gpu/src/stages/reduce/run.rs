@@ -1,4 +1,4 @@
-//! LeafRun stage: a warp folds leaves that are neighbours to one state, where states are too large for each leaf to have one.
+//! Run stage: a warp folds leaves that are neighbours to one state, where states are too large for each leaf to have one.
 
 use crate::{
     monoids::Monoid,

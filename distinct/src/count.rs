@@ -89,8 +89,8 @@ impl Params {
     pub fn passed(self, launch: Launch) -> Launch {
         let (kind, highest) = self.equality.params();
         Launch {
-            flags: self.order as u64 | u64::from(kind) << 8,
-            numbers: [highest, 0],
+            flags: self.order as u64,
+            numbers: [highest, kind.into()],
             tiles: self.slots,
             steps: self.rows.into(),
             ..launch
@@ -99,10 +99,10 @@ impl Params {
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of(launch: &Launch) -> Self {
-        let flags = launch.flags as u32;
+        let [highest, kind] = launch.numbers;
         Self {
-            order: Order::of_params(flags & 0xff),
-            equality: Equality::of_params(flags >> 8, launch.numbers[0]),
+            order: Order::of_params(launch.flags as u32),
+            equality: Equality::of_params(kind as u32, highest),
             slots: launch.tiles,
             rows: launch.steps as u32,
         }

@@ -16,7 +16,7 @@ use warpfold::{
 use warpfold_kernels::{
     kernels::Kernel,
     monoids::{self, ColumnFold as _, Monoid},
-    tree::{Place, ROWS, row_elements},
+    tree::{Predicated, ROWS, row_elements},
 };
 use warpfold_tests::{Bits, backends, cases, each_statistic, golden, operations, oracle};
 
@@ -426,7 +426,8 @@ fn columns_follow_the_tree() {
         let columns = row_elements::<T>();
         let column = |first: usize| {
             let at = |row: usize| values.get(row * columns + first);
-            let places: [_; ROWS] = array::from_fn(|row| at(row).map_or(Place::empty(), |value| Place::of(*value)));
+            let places: [_; ROWS] =
+                array::from_fn(|row| at(row).map_or(Predicated::empty(), |value| Predicated::of(*value)));
             op.column_fold().fold_column(places, first as u64, columns as u64)
         };
         combine_pairs((0..columns).map(column).collect(), |a, b| op.combine(a, b))

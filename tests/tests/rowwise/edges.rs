@@ -9,7 +9,7 @@ use warpfold::{
 };
 use warpfold_emulator::fold_states;
 use warpfold_kernels::rowwise::RowFold as _;
-use warpfold_tests::rows::{meet, numbers};
+use warpfold_tests::rows::{combine_pairs, numbers};
 
 /// Layouts of one matrix of 37 rows of 150 columns: C and Fortran order, backwards, one row for all.
 fn layouts() -> [Layout; 4] {
@@ -350,7 +350,7 @@ fn states_of_many_leaves_are_combined_by_groups() {
         assert_eq!(groups.len(), 3 * each);
         for (row, states) in states.chunks(count).enumerate() {
             for (group, states) in states.chunks(256).enumerate() {
-                let expected = meet(states.to_vec(), op.identity(), &|a, b| op.combine(a, b));
+                let expected = combine_pairs(states.to_vec(), op.identity(), &|a, b| op.combine(a, b));
                 assert_eq!(groups[row * each + group], expected, "{count}");
             }
         }

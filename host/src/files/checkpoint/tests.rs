@@ -277,7 +277,7 @@ fn parts_of_a_gguf_file_are_one() {
         "m-1-of-3.gguf",
         "m-00001-of-00003.npz",
     ] {
-        assert!(Part::of(Path::new(no_part)).is_none(), "{no_part}");
+        assert!(Shard::of(Path::new(no_part)).is_none(), "{no_part}");
     }
 }
 

@@ -277,11 +277,11 @@ impl Plan {
     /// Blocks that fold an extent together, or a set of them.
     #[must_use]
     pub fn blocks_that_meet(&self) -> u32 {
-        (u64::from(self.shape.blocks) / self.meetings().max(1)) as u32
+        (u64::from(self.shape.blocks) / self.block_sets().max(1)) as u32
     }
 
     /// Extents, or sets of them that the same blocks fold, each with a ticket of its own.
-    fn meetings(&self) -> u64 {
+    fn block_sets(&self) -> u64 {
         match self.entry.kernel {
             // Each block of a cluster has a share of the answers.
             Kernel::Strided => u64::from(self.shape.blocks) / self.tiles.max(1) * u64::from(self.cluster),
@@ -295,7 +295,7 @@ impl Plan {
     pub fn ticket_words(&self) -> usize {
         let tickets = match self.entry.kernel {
             Kernel::Segments => self.slots().max(1),
-            _ if self.tiles > 1 => self.meetings() as usize,
+            _ if self.tiles > 1 => self.block_sets() as usize,
             _ => 1,
         };
         tickets.next_multiple_of(TICKET_WORDS)
@@ -304,7 +304,7 @@ impl Plan {
     /// States in a workspace.
     #[must_use]
     pub fn slots(&self) -> usize {
-        let of_a_meeting = match self.entry.kernel {
+        let of_a_set = match self.entry.kernel {
             // Whatever the segments, they have no more tiles that others wait for: see the kernel.
             Kernel::Segments => return 2 * self.tiles as usize,
             Kernel::Rows | Kernel::Row(_) | Kernel::Own => 0,
@@ -313,7 +313,7 @@ impl Plan {
             Kernel::All if self.count > 1 && self.tiles <= 1 => 0,
             Kernel::All | Kernel::Small => 1,
         };
-        (self.meetings() * self.tiles / u64::from(self.cluster)) as usize * of_a_meeting as usize
+        (self.block_sets() * self.tiles / u64::from(self.cluster)) as usize * of_a_set as usize
     }
 
     /// Words of the workspace: the tickets and the slots.

@@ -4,7 +4,7 @@
 /// holds of it in a line. Stages take their ways by it ([`Strategy`](crate::stages::strategy::Strategy)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algebra {
-    /// Whether two states may change places, as all operators' may but [`InOrder`](crate::monoids::InOrder)'s: the canonical tree has elements of
+    /// Whether two states may change places, as all operators' may but [`InOrder`](crate::monoids::InOrder)'s: in the canonical tree elements of
     /// a leaf are combined column by column. Without, a leaf's elements are combined in their order.
     pub commutes: bool,
     /// Whether `combine` is associative to the bit, and [`shift`](crate::tree::Positional::shift) does nothing. States may then be combined in any order,

@@ -105,7 +105,7 @@ pub trait Reduction<T: Item>: Operator {
 /// from `lift` and `combine`, whatever the order of their elements in the array.
 ///
 /// Kernels and CPU fold what is in registers before they fold what is beside it: a lane's states are of columns that interleave with
-/// its neighbours', and lanes are combined crosswise. So a monoid is folded as it is only if it makes this promise, as all of this crate's do,
+/// its neighbours', and lanes exchange states crosswise. So a monoid is folded as it is only if it makes this promise, as all of this crate's do,
 /// and [`Map`](monoids::Map), [`IgnoreNan`](monoids::Filtered) and tuples of those that make it. One that depends on the order of
 /// elements (the composition of maps, a running difference, text joined to text) does not compile:
 ///

@@ -81,7 +81,7 @@ impl Strategy {
     /// Barriers in the source of a kernel: as many must stand in its code.
     ///
     /// Of whole arrays the block's two, one behind the ticket, and, unless threads accumulate, one between two rounds of slots. Of what lies apart
-    /// two exchanges of two, if any warps are combined; the slots' writers and readers; and in the loop of slots. Columns have an exchange of two,
+    /// two exchanges of two, if warps share an answer; the slots' writers and readers; and in the loop of slots. Columns have an exchange of two,
     /// two of parts of two, and two about the ticket.
     #[must_use]
     pub const fn barriers(self, kernel: Kernel) -> u32 {

@@ -62,7 +62,7 @@ const fn rounds<T: Item>() -> u32 {
 /// lane: a column of the tree, of each answer of a vector ─ steps ─ block: through shared memory ─ tile's slot ─ last block: all slots ─ finish
 /// ```
 ///
-/// The blocks of one set of answers come after one another, a block for each of the `tile_slots.tiles` tiles. If fewer, `tile_slots.blocks`, draw a ticket, it is
+/// The blocks of one set of answers come after one another, a block for each of the tiles of `tile_slots`. If fewer blocks draw a ticket, it is
 /// one for each cluster and share of the answers: a block combines its cluster's states of such a share first.
 ///
 /// `team.answers` are those of one vector for each of some lanes. Tiles are clusters of [`CLUSTER`], or none is. Slots and tickets are as those of [`reduce_strided`](super::strided::reduce_strided).

@@ -26,9 +26,9 @@ pub struct Launch {
     pub count: u64,
     /// The layout that [`Extents::new`] speaks of.
     pub layout: *const u64,
-    /// The slots of a [`TileSlots`]: of rows the states of their leaves, which a launch writes that folds, and reads that maps.
+    /// The slots of a [`TileSlots`]: of rows the states of their leaves, which a launch writes that folds, and reads that maps. Of distinct elements the hash table.
     pub slots: *mut u32,
-    /// How many tiles an extent has: of rows, leaves, or states of each.
+    /// How many tiles an extent has: of rows, leaves, or states of each; of distinct elements, slots of a table.
     pub tiles: u64,
     /// Its tickets.
     pub tickets: *mut u32,
@@ -36,11 +36,11 @@ pub struct Launch {
     pub answer: *mut u8,
     /// Its states; of rows that were folded by an earlier launch theirs, to be read.
     pub state: *mut u32,
-    /// What the operator is passed: [`OpParams::number`]; of a row operation the bits of two f32 each, the first lower.
+    /// What the operator is passed: [`OpParams::number`]; of a row operation the bits of two f32 each, the first lower; what lists of tensors and distinct elements are passed stands there.
     pub numbers: [u64; 2],
     /// What [`OpParams::flags`] makes of the rest, or [`RowFlags::bits`](super::rowwise::RowFlags::bits).
     pub flags: u64,
-    /// How many blocks draw a ticket: of a row, those of a cluster.
+    /// How many blocks draw a ticket: of a row, those of a cluster; of sums of columns, those of a chunk.
     pub blocks: u64,
     /// [`Arguments::steps`]; of rows, leaves that a warp folds one after the other, where leaves are [folded alone](super::rowwise::fold_leaves), else 0.
     pub steps: u64,
@@ -114,7 +114,7 @@ impl Launch {
         count: 0,
         layout: ptr::null(),
         slots: ptr::null_mut(),
-        tiles: 0,
+        tiles: 1,
         tickets: ptr::null_mut(),
         answer: ptr::null_mut(),
         state: ptr::null_mut(),

@@ -47,7 +47,7 @@ pub struct Moments2<S = Unscaled> {
     pub scale: S,
 }
 
-/// How a larger and a smaller state meet.
+/// How a larger and a smaller state are combined.
 struct Merge {
     /// The smaller one's mean less the larger one's, scaled.
     delta: f64,

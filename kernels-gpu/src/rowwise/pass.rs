@@ -1,4 +1,4 @@
-//! What a row operation does in each of its looks, and above, as monoids: stages fold those.
+//! What a row operation does in each of its passes, and above, as monoids: stages fold those.
 
 use super::{RowOp, Sums as _, Value as _};
 use crate::monoids::{Algebra, Monoid};
@@ -7,13 +7,6 @@ use crate::monoids::{Algebra, Monoid};
 pub trait Pass<O: RowOp>: Monoid<f32> {
     /// Whether it would notice what is absent.
     const NOTICES: bool;
-    /// The same pass, by a reference.
-    #[inline(always)]
-    #[must_use]
-    fn beside(self, reference: f32) -> Self {
-        let _ = reference;
-        self
-    }
     /// What it has of an element.
     fn of(self, value: O::Value) -> Self::State;
     /// What it has of an absent one.
@@ -115,10 +108,6 @@ impl<O: RowOp> Pass<O> for TotalPass<O> {
 impl<O: RowOp> Pass<O> for TermsPass<O> {
     const NOTICES: bool = O::MOVES;
 
-    #[inline(always)]
-    fn beside(self, reference: f32) -> Self {
-        Self { reference, ..self }
-    }
     #[inline(always)]
     fn of(self, value: O::Value) -> O::Sums {
         self.op.term(self.op.relative(value, self.reference))

@@ -91,13 +91,15 @@ impl StateArray {
     /// The state of that number.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn load<S: Simt, W: Words>(self, simt: S, number: u64) -> W {
-        // SAFETY: it is one of the array's, as its maker has it.
+        debug_assert!(!self.is_null(), "an array of states");
+        // SAFETY: it is one of the array's, as its maker has it; which one is the kernel's to know.
         W::from_words(|i| unsafe { simt.load(self.0.add(number as usize * W::COUNT + i)) })
     }
 
     /// Stores the state of that number.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn store<S: Simt, W: Words>(self, simt: S, number: u64, state: W) {
+        debug_assert!(!self.is_null(), "an array of states");
         // SAFETY: as above.
         each_word(state, |i, word| unsafe {
             simt.store(self.0.add(number as usize * W::COUNT + i), word);

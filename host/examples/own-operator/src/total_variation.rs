@@ -73,7 +73,7 @@ pub unsafe fn total_variation<S: Simt>(simt: S, launch: Launch) {
     }
     let of_warp = warp::reduce::<S, f32, Sum>(simt, Sum, mine);
     let of_block = block::reduce::<S, f32, Sum>(simt, Sum, of_warp, Turn::FIRST);
-    // SAFETY: each block has a slot of its own, and they meet at this ticket alone.
+    // SAFETY: each block has a slot of its own, and they draw this ticket alone.
     let tile_slots = unsafe { TileSlots::new(launch.slots, simt.blocks().into(), launch.ticket, simt.blocks()) };
     grid::put(simt, 0, simt.block().into(), of_block, tile_slots);
     if let Some(total) = grid::last_block_folds::<S, f32, Sum>(simt, Sum, 0, of_block, tile_slots)

@@ -102,7 +102,7 @@ fn joined(low: u32, high: u32) -> u64 {
 /// `len` elements in all, in `tiles` tiles of `steps` leaves, a power of two, at most [`MOST_LEAVES`](super::MOST_LEAVES). Of slots and tickets there is one for each tile, and behind those for each tensor. The answer is
 /// a [norm and a count](crate::monoids::NormAndCount): a norm writes it, and clipping reads it. The number is the power of a norm, the bits of an f64; or the largest norm to be had, those of an f32.
 impl Launch {
-    /// It as a kernel takes it. Whoever has that may read and write what it says is there.
+    /// The launch, as a kernel takes it. Whoever has that may read and write what it says is there.
     ///
     /// # Safety
     ///

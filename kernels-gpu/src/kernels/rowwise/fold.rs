@@ -32,7 +32,7 @@ pub const WARPS: u32 = 4;
 /// each, all at once; else the states of leaves are written.
 ///
 /// ```text
-/// lane: N vectors of the next leaf ─ two passes at this one ─ warp: 5 shuffles each ─ the leaves of a row, a lane for each ─ what is known of rows
+/// lane: N vectors of the next leaf ─ two passes over this one ─ warp: 5 shuffles each ─ the leaves of a row, a lane for each ─ what is known of rows
 /// ```
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn fold_leaves<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowArguments<T>) {

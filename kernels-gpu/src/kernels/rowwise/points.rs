@@ -76,7 +76,7 @@ const fn columns(name: &'static str, element: Type) -> Entry {
 const STATES: RowBounds = RowBounds::of(LaunchBounds::REGS_64);
 
 /// Kernels of row operations, each with the threads of its largest block and how many of those a multiprocessor has at least: of f32, and of 16 bits, or of bf16 and f16. Those of `short`
-/// rows and of what is `noted`, `fold`ed alone or `known`, whose blocks are all of 128 threads, have how many of those; those of `long` ones blocks of 256. Their part of the build is `rows`: newer architectures round and meet by instructions of their own.
+/// rows and of what is `noted`, `fold`ed alone or `known`, whose blocks are all of 128 threads, have how many of those; those of `long` ones blocks of 256. Their part of the build is `rows`: newer architectures round and exchange by instructions of their own.
 macro_rules! points {
     ($($op:ident: $operation:ty, leaf [$leaf:literal $leaf_bf16:literal $leaf_f16:literal], any [$any:literal $any_16:literal] $(, $more:ident [$room:literal $room_16:literal])* = |$params:ident| $value:expr;)*) => {
         crate::row_entries! {

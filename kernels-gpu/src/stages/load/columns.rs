@@ -36,6 +36,10 @@ impl<T: Source> LaneColumn<T> {
             extents.layout.is_null() && extents.count.is_multiple_of(vector_elements::<T>() as u64),
             "whole vectors"
         );
+        debug_assert!(
+            answer.is_multiple_of(vector_elements::<T>() as u64),
+            "the first of a vector"
+        );
         let len = if answer < extents.count { extents.len } else { 0 };
         let by = T::map(extents.step, |step| (first as i64 * step) as isize + answer as isize);
         Self {
@@ -117,6 +121,7 @@ impl<T: Source> LaneColumn<T> {
 /// They are there, and nobody writes them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn elements<S: Simt, T: Element>(simt: S, from: *const T) -> [u32; WORDS] {
+    const { assert!(vector_elements::<T>() <= 8, "as many as are written out") };
     let mut words = [0; WORDS];
     each!(i < vector_elements::<T>() => {
         // SAFETY: the caller's word.

@@ -57,7 +57,7 @@ impl<T: Source, const N: usize> Fragment<T, N> {
         Self::new(op, T::each(|_| each_row(|_| [0; WORDS])), 0, 0)
     }
 
-    /// The same, for a second look that shares nothing with the first: registers are dearer than instructions.
+    /// The same, for a second pass that shares nothing with the first: registers are dearer than instructions.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub fn opaque<S: Simt>(self, simt: S) -> Self {

@@ -137,6 +137,7 @@ impl<T: Source> Tiled<T> {
             let elements = row as i64 * stride + i64::from(vector) * vector_elements::<T>() as i64;
             start.wrapping_offset(elements as isize)
         };
+        debug_assert!(first < extents.count, "a row that is there");
         let left = extents.count - first;
         let filler = T::of(T::fillers(filler), 0);
         let mut present = ALL;

@@ -71,8 +71,9 @@ impl Ends {
 pub const NUMBER: usize = 2;
 
 impl<T: Source> Extents<T> {
-    /// What was passed of segments.
+    /// What was passed of segments: the layout is their numbers.
     pub fn segments(self) -> Segments<T> {
+        debug_assert!(!self.layout.is_null(), "numbers of segments");
         Segments {
             start: self.start,
             count: self.count,

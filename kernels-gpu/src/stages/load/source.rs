@@ -201,7 +201,7 @@ pub trait Read<const N: usize>: Copy {
     fn read_mask<S: Simt>(self, simt: S) -> Vectors<N>;
 }
 
-/// Reads vectors of each array from `from` on, in a [`Access`].
+/// Reads vectors of each array from `from` on, by an [`Access`].
 ///
 /// # Safety
 ///
@@ -335,7 +335,7 @@ ways! {
     Whole, ragged: false, load_whole, load_whole;
     /// Each vector there as a whole, and aligned, or absent.
     Aligned, ragged: false, load_wide, load_wide;
-    /// SpanRead the words that hold elements, all of which may be read.
+    /// Read the words that hold elements, all of which may be read.
     Within, ragged: true, load_words, load_words;
     /// Element by element.
     Elements, ragged: true, load_elements, load_bytes;

@@ -199,7 +199,7 @@ fn first_warp_folds<S: Simt, T, M: Monoid<T>>(simt: S, op: M, tile_slots: TileSl
 /// Folds the states of all tiles, neighbours first, where each is a warp's: the last warp to arrive of each [`SLOTS_PER_WARP`] tiles folds
 /// theirs, the last of as many of those all of them, and so on. `None` in every warp but the last of all.
 ///
-/// Slots and tickets have a place for each tile; `tile_slots.blocks` is not asked for.
+/// Slots and tickets have a place for each tile; its number of blocks is not asked for.
 ///
 /// Called by: all 32 lanes together; lane 0 has the `state` of tile number `tile` · Valid in: every lane · Scratch: the slots
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -336,7 +336,7 @@ fn draws_last<S: Simt>(simt: S, tile_slots: TileSlots) -> bool {
 /// Folds all slots of an operator that associates: each thread some of them, before threads combine theirs. The number of warps is a power of
 /// two.
 ///
-/// Called by, Valid in, Scratch, Safety: as [`fold_slots`]
+/// Called by, Valid in, Scratch: as [`fold_slots`]
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn fold_in_any_order<S: Simt, T, M: Monoid<T>>(simt: S, op: M, tile_slots: TileSlots) -> M::State {
     let mut mine = op.identity();

@@ -12,7 +12,7 @@ use crate::{
     tree::{self, Part, Positional as _, ROWS, leaf_elements, pending::Pending, vector_elements},
 };
 
-/// ElementsByNumber of a part.
+/// Elements of a part.
 #[must_use]
 pub const fn part_elements<T: Source>() -> u64 {
     (ROWS * vector_elements::<T>()) as u64

@@ -8,7 +8,7 @@
 //! | blocks | [`grid`] |
 //! | leaves of a row operation, in two passes | [`leaf`] |
 //!
-//! What cannot change a fold is not folded: `prefilter`. What waits for its neighbours beside the tree is set [`unordered`]. What is read is read by [`load`](super::load).
+//! What cannot change a fold is not folded: `prefilter`. What may be combined in any order is set aside: [`unordered`]. What is read is read by [`load`](super::load).
 
 pub mod apart;
 pub mod block;

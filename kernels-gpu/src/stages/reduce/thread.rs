@@ -323,7 +323,7 @@ impl<S: Simt, T: Source> Part<T> for Unloaded<S, T> {
     }
 }
 
-/// Reads and folds `2` to the power of `LEVELS` columns, of which the first `present` places hold elements: one after the other, for
+/// Reads and folds `2` to the power of `LEVELS` columns of the items: one after the other, for
 /// an operator that folds a column at once holds all of it in registers, and four of them in too many.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn fold_columns<S: Simt, T: Source, M: Monoid<T>, const LEVELS: u32>(simt: S, op: M, items: Items<T>) -> M::State {

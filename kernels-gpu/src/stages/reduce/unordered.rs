@@ -1,6 +1,6 @@
-//! What of a state associates waits: a lane sets it unordered until its last leaf, and what must be combined in the tree is combined without it.
+//! What of a state associates waits: a lane sets it aside until its last leaf, and what must be combined in the tree is combined without it.
 //!
-//! Of an operator that has [words unordered](crate::monoids::Algebra::unordered_words), [`OrderedPart`] and `UnorderedPart` are the operators on either part of its states,
+//! Of an operator that has [unordered words](crate::monoids::Algebra::unordered_words), [`OrderedPart`] and `UnorderedPart` are the operators on either part of its states,
 //! of fewer words; so whatever combines states combines these.
 
 use core::marker::PhantomData;
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Copy)]
 pub struct OrderedPart<M>(pub M);
 
-/// The operator on what is set unordered.
+/// The operator on what is set aside.
 #[derive(Clone, Copy)]
 struct UnorderedPart<M>(M);
 
@@ -112,12 +112,12 @@ part!(
 part!(
     UnorderedPart,
     UnorderedState,
-    "What is set unordered, of a state.",
+    "What is set aside, of a state.",
     M::State::COUNT - M::ALGEBRA.unordered_words,
     M::ALGEBRA.unordered_words
 );
 
-/// What a lane has set unordered.
+/// What a lane has set aside.
 pub struct Carried<T, M: Monoid<T>> {
     mine: UnorderedState<T, M>,
     /// What the warp has, to tell what may change it: of numbers of elements it has too many.
@@ -135,7 +135,7 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
         }
     }
 
-    /// What of this lane's part of a leaf must be combined in the tree; the rest is set unordered.
+    /// What of this lane's part of a leaf must be combined in the tree; the rest is set aside.
     ///
     /// Called by: all 32 lanes together, on leaves in rising order · Valid in: every lane, its own columns · Scratch: none
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -158,7 +158,7 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
         OrderedState::of(state)
     }
 
-    /// What all lanes have set unordered.
+    /// What all lanes have set aside.
     ///
     /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -167,7 +167,7 @@ impl<T: Source, M: Monoid<T>> Carried<T, M> {
     }
 }
 
-/// A state of its two parts; without the second, of nothing set unordered.
+/// A state of its two parts; without the second, of nothing set aside.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn join<T, M: Monoid<T>>(op: M, combined: OrderedState<T, M>, unordered: Option<UnorderedState<T, M>>) -> M::State {
     let unordered = unordered.unwrap_or(UnorderedPart(op).identity());
@@ -181,7 +181,7 @@ pub fn join<T, M: Monoid<T>>(op: M, combined: OrderedState<T, M>, unordered: Opt
     })
 }
 
-/// [`warp::reduce_eight`]: what is set unordered of all eight rows comes with the first.
+/// [`warp::reduce_eight`]: what is set aside of all eight rows comes with the first.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_eight<S: Simt, T, M: Monoid<T>>(simt: S, op: M, state: impl Fn(u32) -> M::State) -> M::State {
     let mut mine = UnorderedPart(op).identity();

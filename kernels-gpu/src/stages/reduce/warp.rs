@@ -1,4 +1,4 @@
-//! Warp stage: 32 lanes are combined in five shuffles.
+//! Warp stage: the states of 32 lanes are combined in five shuffles.
 
 use crate::{
     monoids::{Monoid, Words},

@@ -99,7 +99,7 @@ pub unsafe fn attend<S: Simt, const C: usize>(simt: S, launch: Launch) {
 }
 
 impl Launch {
-    /// Where the blocks of a query meet, of which so many have something to say.
+    /// Where the blocks of a query combine their states, of which so many have something to say.
     ///
     /// # Safety
     ///

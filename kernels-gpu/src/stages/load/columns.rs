@@ -121,7 +121,7 @@ impl<T: Source> LaneColumn<T> {
 /// They are there, and nobody writes them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 unsafe fn elements<S: Simt, T: Element>(simt: S, from: *const T) -> [u32; WORDS] {
-    const { assert!(vector_elements::<T>() <= 8, "as many as are written out") };
+    debug_assert!(vector_elements::<T>() <= 8, "as many as are written out");
     let mut words = [0; WORDS];
     each!(i < vector_elements::<T>() => {
         // SAFETY: the caller's word.

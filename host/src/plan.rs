@@ -1,6 +1,8 @@
 //! From a problem to a launch: pure arithmetic, no device. Host, tests and emulator read the same plan.
 //!
-//! A plan never changes the answer: any legal [`Shape`] folds the same canonical tree.
+//! There is one [`Plan`], of folds ([`Plan::new`], [`Plan::along`], [`Plan::segments`]), of row operations ([`Plan::rows`]) and of lists of tensors
+//! ([`Plan::list`]): how blocks are shaped, what each folds, and what [ends](Ending) it. A plan never changes the answer: any legal [`Shape`] folds
+//! the same canonical tree.
 
 mod along;
 pub(crate) mod distinct;
@@ -12,7 +14,7 @@ mod tensors;
 use std::fmt;
 
 use warpfold_kernels::{
-    kernels::{Entry, Kernel, SMALL_TILES, whole},
+    kernels::{Entry, Kernel, Launch, SMALL_TILES, whole},
     simt::MAX_WARPS,
     stages::strategy::{Partials, is_large, most_states},
     tree::LANES,
@@ -20,12 +22,12 @@ use warpfold_kernels::{
 
 pub use distinct::DistinctPlan;
 pub use predict::Memory;
-pub use row::RowPlan;
-pub use tensors::TensorsPlan;
+pub use tensors::clip_entry;
 pub use warpfold_distinct::Order;
 pub use warpfold_kernels::stages::reduce::team::Team;
 
 use crate::Error;
+use row::Purpose;
 
 /// How a launch divides the work. Every number but `blocks` is a power of two, where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,30 +35,51 @@ pub struct Shape {
     /// Warps in a block, at most 32 and no more than the entry's largest block.
     pub warps: u32,
     /// Leaves that each warp folds of a tile, at most [as many](warpfold_kernels::stages::strategy::Strategy::most_leaves) as the entry's have room. Any number of them where they
-    /// are combined [in any order](Partials::PerThread).
+    /// are combined [in any order](Partials::PerThread). Of row operations leaves that a warp folds one after the other, of one row or of several, where nothing is mapped; else 0.
     pub leaves_per_warp: u32,
     /// Blocks in the grid, at least 1.
     pub blocks: u32,
 }
 
-/// One launch, ready to print and to compare.
+/// What is made of a fold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ending {
+    /// The answer of each extent.
+    Answer,
+    /// What a row operation is planned for, an extent being a row.
+    Rows {
+        /// What for.
+        purpose: Purpose,
+        /// Whether one launch folds, and another maps.
+        is_split: bool,
+    },
+    /// The norm of a list of tensors, of elements of several types.
+    Norm {
+        /// Bytes of all tensors.
+        bytes: u64,
+    },
+}
+
+/// A launch, or several of one kernel, ready to print and to compare.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     /// The kernel.
     pub entry: &'static Entry,
-    /// Elements of an extent: of the input, where it is folded whole or in segments.
+    /// Elements of an extent: of the input, where it is folded whole or in segments; of all tensors of a list.
     pub len: u64,
-    /// Extents, each folded to an answer of its own.
+    /// Extents, each folded to an answer of its own; rows; the tensors of a list.
     pub count: u64,
     /// How the work is divided.
     pub shape: Shape,
     /// Who folds an answer, where the kernel is [`Kernel::Strided`]. Where it is [`Kernel::Rows`], its `answers` are the rows of a warp.
     pub team: Team,
     /// Tiles of an extent, each folded by one block to one state; 0 for an empty one. Whole tiles of the input, where it is
-    /// folded in segments.
+    /// folded in segments; tiles of all tensors of a list, a warp for each; leaves of a row.
     pub tiles: u64,
-    /// Blocks of a cluster, which have neighbouring tiles and hand each other their states; 1 where there are none.
+    /// Blocks of a cluster, which have neighbouring tiles, or a row together, and hand each other their states; 1 where there are none.
     pub cluster: u32,
+    /// What is made of it.
+    pub ending: Ending,
 }
 
 /// One answer, by whole blocks.
@@ -181,14 +204,20 @@ impl Plan {
             leaves_per_warp,
             blocks,
         };
+        Self::folds(entry, [1, len], shape, tiles)
+    }
+
+    /// Of extents of as many elements, by whole blocks, to an answer each.
+    pub(crate) const fn folds(entry: &'static Entry, [count, len]: [u64; 2], shape: Shape, tiles: u64) -> Self {
         Self {
             entry,
             len,
-            count: 1,
+            count,
             shape,
             team: ALONE,
             tiles,
             cluster: 1,
+            ending: Ending::Answer,
         }
     }
 
@@ -225,15 +254,7 @@ impl Plan {
                 shape,
             });
         }
-        Ok(Self {
-            entry,
-            len,
-            count: 1,
-            shape,
-            team: ALONE,
-            tiles,
-            cluster: 1,
-        })
+        Ok(Self::folds(entry, [1, len], shape, tiles))
     }
 
     /// Threads in a block.
@@ -242,27 +263,51 @@ impl Plan {
         self.shape.warps * LANES
     }
 
+    /// What a launch passes of the plan: all but addresses, where elements lie, and what an operator is passed.
+    #[must_use]
+    pub fn launch(&self) -> Launch {
+        Launch {
+            len: self.len,
+            count: self.count,
+            tiles: self.tiles,
+            blocks: self.blocks_that_meet().into(),
+            steps: self.steps().into(),
+            answers: self.team.answers.into(),
+            warps: self.team.warps.into(),
+            ..Launch::NOTHING
+        }
+    }
+
     /// Elements that the launch reads.
     #[must_use]
     pub fn elements(&self) -> u64 {
-        match self.entry.kernel {
-            Kernel::Segments => self.len,
+        match (self.ending, self.entry.kernel) {
+            (Ending::Norm { .. }, _) | (_, Kernel::Segments) => self.len,
             _ => self.len.saturating_mul(self.count),
         }
     }
 
     /// Bytes that the launch must read and write, of two arrays every element of both, and a mask where its kernel takes one (though
-    /// none is read where NaN alone is left out): the speed of light is these over the memory's bandwidth.
+    /// none is read where NaN alone is left out); of rows that are mapped answers of the elements' type, too, and of a list of tensors what its norm reads. The speed of light is
+    /// these over the memory's bandwidth.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let of_an_answer = match self.entry.kernel {
+        let element = self.entry.element.bytes() as u64;
+        let of_an_extent = match (self.ending, self.entry.kernel) {
+            (Ending::Norm { bytes }, _) => return bytes,
+            (
+                Ending::Rows {
+                    purpose: Purpose::Map, ..
+                },
+                _,
+            ) => self.len.saturating_mul(element),
             // Each has an offset.
-            Kernel::Segments => self.entry.answer_bytes + size_of::<u64>(),
-            _ => self.entry.answer_bytes,
+            (_, Kernel::Segments) => (self.entry.answer_bytes + size_of::<u64>()) as u64,
+            _ => self.entry.answer_bytes as u64,
         };
         let item: usize = (0..self.entry.arrays).map(|array| self.entry.pitch(array)).sum();
         let elements = self.elements().saturating_mul(item as u64);
-        elements.saturating_add(self.count.saturating_mul(of_an_answer as u64))
+        elements.saturating_add(self.count.saturating_mul(of_an_extent))
     }
 
     /// What the launch passes of the work of a warp: its leaves of a tile, or its steps.
@@ -274,10 +319,17 @@ impl Plan {
         }
     }
 
-    /// Blocks that fold an extent together, or a set of them.
+    /// Blocks that fold an extent together, or a set of them: of a row that is in no cluster as many as have warps for its leaves.
     #[must_use]
     pub fn blocks_that_meet(&self) -> u32 {
-        (u64::from(self.shape.blocks) / self.block_sets().max(1)) as u32
+        match self.ending {
+            Ending::Answer => (u64::from(self.shape.blocks) / self.block_sets().max(1)) as u32,
+            Ending::Rows { is_split, .. } if is_split && self.shape.leaves_per_warp == 0 => {
+                self.tiles.div_ceil(self.shape.warps.into()) as u32
+            }
+            Ending::Rows { .. } => self.cluster,
+            Ending::Norm { .. } => 1,
+        }
     }
 
     /// Extents, or sets of them that the same blocks fold, each with a ticket of its own.
@@ -293,8 +345,9 @@ impl Plan {
     /// Words before the first slot of a workspace: the tickets.
     #[must_use]
     pub fn ticket_words(&self) -> usize {
-        let tickets = match self.entry.kernel {
-            Kernel::Segments => self.slots().max(1),
+        let tickets = match (self.ending, self.entry.kernel) {
+            (Ending::Rows { .. }, _) => return 0,
+            (Ending::Norm { .. }, _) | (_, Kernel::Segments) => self.slots().max(1),
             _ if self.tiles > 1 => self.block_sets() as usize,
             _ => 1,
         };
@@ -304,6 +357,12 @@ impl Plan {
     /// States in a workspace.
     #[must_use]
     pub fn slots(&self) -> usize {
+        match self.ending {
+            Ending::Answer => {}
+            Ending::Rows { .. } => return self.levels().iter().sum::<u64>().saturating_mul(self.count) as usize,
+            // Of each tile, and of each tensor.
+            Ending::Norm { .. } => return self.tiles.saturating_add(self.count) as usize,
+        }
         let of_a_set = match self.entry.kernel {
             // Whatever the segments, they have no more tiles that others wait for: see the kernel.
             Kernel::Segments => return 2 * self.tiles as usize,
@@ -319,12 +378,12 @@ impl Plan {
     /// Words of the workspace: the tickets and the slots.
     #[must_use]
     pub fn workspace_words(&self) -> usize {
-        self.ticket_words() + self.slots() * self.entry.state_words
+        self.ticket_words() + self.slots().saturating_mul(self.entry.state_words)
     }
 }
 
 /// So many blocks, if a grid can have them.
-fn blocks(count: u64, blocks: u64) -> Result<u32, Error> {
+pub(crate) fn blocks(count: u64, blocks: u64) -> Result<u32, Error> {
     match i32::try_from(blocks) {
         Ok(blocks) => Ok(blocks.unsigned_abs().max(1)),
         Err(_) => Err(Error::GridOverflow { count, blocks }),
@@ -344,6 +403,11 @@ impl fmt::Display for Plan {
             leaves_per_warp,
             blocks,
         } = self.shape;
+        match self.ending {
+            Ending::Answer => {}
+            Ending::Rows { purpose, is_split } => return self.write_rows(purpose, is_split, f),
+            Ending::Norm { .. } => return self.write_list(f),
+        }
         if self.entry.kernel == Kernel::Segments {
             return self.write_segments(f);
         }

@@ -116,25 +116,8 @@ pub fn emulator<T: Element, R: Reduction<T>>(
     // Not any of `kernels::run`, which would all be compiled for each operator.
     let (answers, states) = emulate::<T, R::Monoid>(values, plan, misalign, seed, Of::Whole, |lane, arguments| {
         match plan.entry.kernel {
-            Kernel::All => {
-                whole::reduce_all(
-                    lane,
-                    monoid,
-                    arguments.extents,
-                    arguments.steps,
-                    arguments.tile_slots,
-                    arguments.output,
-                );
-            }
-            Kernel::Small => {
-                whole::reduce_small(
-                    lane,
-                    monoid,
-                    arguments.extents.whole(),
-                    arguments.tile_slots,
-                    arguments.output,
-                );
-            }
+            Kernel::All => whole::reduce_all(lane, monoid, arguments),
+            Kernel::Small => whole::reduce_small(lane, monoid, arguments),
             Kernel::Rows | Kernel::Strided | Kernel::Segments | Kernel::Row(_) | Kernel::Own => {
                 panic!("{plan} is of no whole array")
             }
@@ -184,8 +167,7 @@ pub fn emulator_segments<T: Element, M: Monoid<T>>(
     };
     let misalign = seed as usize % vector_elements::<T>();
     emulate::<T, M>(values, plan, misalign, seed, of, |lane, arguments| {
-        let (extents, leaves) = (arguments.extents.segments(), arguments.steps);
-        segments::reduce_segments(lane, op, extents, leaves, arguments.tile_slots, arguments.output)
+        segments::reduce_segments(lane, op, arguments)
     })
 }
 
@@ -267,19 +249,12 @@ fn emulate<T: Element, M: Monoid<T>>(
     }
     let passed = kernels::Launch {
         arrays: [array, Array::NONE],
-        len: plan.len,
-        count: plan.count,
         layout,
         slots: slots.start(),
-        tiles: plan.tiles,
         tickets: tickets.start(),
         answer: answer.start().cast(),
         state: state.start(),
-        blocks: plan.blocks_that_meet().into(),
-        steps: plan.steps().into(),
-        answers: plan.team.answers.into(),
-        warps: plan.team.warps.into(),
-        ..kernels::Launch::NOTHING
+        ..plan.launch()
     };
     // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
     let arguments: Arguments<T> = unsafe { passed.arguments() };

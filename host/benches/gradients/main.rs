@@ -11,7 +11,7 @@ use warpfold::{
     gpu::NORM_BYTES,
     gradients::{Floats, Order, TotalNorm, grad_norm},
     ops::element::Type,
-    plan::TensorsPlan,
+    plan::Plan,
 };
 
 use bench::{Bench, Outcome, line};
@@ -78,7 +78,7 @@ fn of<T: Sample>(bench: &Bench, element: Type) -> Outcome<()> {
 
 fn time(bench: &Bench, name: &str, order: Order, lengths: &[(Type, u64)]) -> Outcome<()> {
     let prepared = grad_norm(order).prepare(&bench.gpu, lengths)?;
-    let plan: &TensorsPlan = prepared.plan();
+    let plan: &Plan = prepared.plan();
     let (bytes, element) = (plan.bytes(), lengths[0].0);
     // One behind the other, each aligned as an allocator has it, where the pool has room.
     let place = |(_, len): &(Type, u64)| (len * element.bytes() as u64).next_multiple_of(256);

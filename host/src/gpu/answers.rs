@@ -5,8 +5,7 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use super::{
     Gpu,
     context::{self, Bound},
-    launch::Launch,
-    ready::Ready,
+    ready::{Places, Ready},
     status::{self, Status as _},
 };
 use crate::{Error, room::room};
@@ -31,8 +30,7 @@ impl Gpu {
         let answers = answers.map_err(|error| status::memory(bytes, error))?;
         // SAFETY: the inputs are the caller's word; workspace and answers are ours alone, and waited for.
         unsafe {
-            ready.enqueue(Launch {
-                gpu: self,
+            ready.enqueue(Places {
                 stream: scratch.stream.as_inner(),
                 inputs,
                 offsets: 0,

@@ -19,8 +19,9 @@ use super::{
     Gpu, Workspace,
     answers::upload,
     context::Bound,
-    launch::{self, Function, Strides, array_of, device},
+    launch::{self, Function, device},
     memory::DeviceMemory,
+    ready::{self, Strides},
     status::{self, Status as _, check},
 };
 use crate::{
@@ -53,13 +54,7 @@ impl<T: Element> PreparedDistinct<T> {
         layout: Option<DeviceMemory<u64>>,
         is_whole: bool,
     ) -> Result<Self, Error> {
-        let bytes = T::TYPE.bytes();
-        if strides.reach.1 > isize::MAX as u64 / bytes as u64 {
-            return Err(Error::LengthOverflow {
-                elements: strides.reach.1,
-                element_bytes: bytes,
-            });
-        }
+        strides.check(T::TYPE.bytes())?;
         let _bound = Bound::to(gpu.context())?;
         Ok(Self {
             gpu: gpu.clone(),
@@ -115,12 +110,7 @@ impl<T: Element> PreparedDistinct<T> {
         if got < prepared || self.is_whole && got > prepared {
             return Err(Error::LengthMismatch { prepared, got });
         }
-        if (answers.len() as u64) < self.plan.count {
-            return Err(Error::OutputTooSmall {
-                needed: self.plan.count as usize,
-                got: answers.len(),
-            });
-        }
+        ready::check_answers(self.plan.count, answers.len())?;
         let (input, answers) = (input.as_device_ptr().as_raw(), answers.as_device_ptr().as_raw());
         // SAFETY: passed on to the caller; the slices are valid for their lengths.
         unsafe { self.launch_raw(stream, input, answers, workspace) }
@@ -185,7 +175,7 @@ impl<T: Element> PreparedDistinct<T> {
             rows: plan.rows,
         };
         let passed = params.passed(kernels::Launch {
-            arrays: [array_of(self.strides, input, T::TYPE.bytes()), Array::NONE],
+            arrays: [self.strides.at(input, T::TYPE.bytes()), Array::NONE],
             len: plan.len,
             count: plan.count,
             layout: device(self.layout.as_ref().map_or(0, DeviceMemory::address)),
@@ -240,11 +230,7 @@ impl Gpu {
     /// [`Error::LengthOverflow`] where elements or table would not fit in the address space; [`Error::NoPtx`], [`Error::StalePtx`],
     /// [`Error::DriverTooOld`], [`Error::Driver`].
     pub fn prepare_distinct<T: Element>(&self, len: u64) -> Result<PreparedDistinct<T>, Error> {
-        let strides = Strides {
-            step: 1,
-            reach: (0, len),
-            ..Strides::default()
-        };
+        let strides = Strides::run(len, 1);
         PreparedDistinct::new(self, DistinctPlan::new(T::TYPE, len)?, strides, None, true)
     }
 
@@ -266,12 +252,7 @@ impl Gpu {
             let numbers = extents.dimensions();
             DeviceMemory::of_numbers(self, &numbers)
         });
-        let strides = Strides {
-            first: extents.offset,
-            stride: extents.stride(),
-            step: extents.stride_within(),
-            reach: layout.reach().unwrap_or((0, 0)),
-        };
+        let strides = Strides::of(&extents, layout.reach());
         PreparedDistinct::new(self, plan, strides, dimensions.transpose()?, false)
     }
 
@@ -286,11 +267,7 @@ impl Gpu {
         let mut numbers = room(2 * offsets.len() as u64)?;
         numbers.extend(offsets.iter().copied().chain(first_slots(T::TYPE, segments)));
         let numbers = DeviceMemory::of_numbers(self, &numbers)?;
-        let strides = Strides {
-            step: 1,
-            reach: (0, segments.len()),
-            ..Strides::default()
-        };
+        let strides = Strides::run(segments.len(), 1);
         PreparedDistinct::new(self, plan, strides, Some(numbers), true)
     }
 

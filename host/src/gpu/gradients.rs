@@ -7,7 +7,7 @@ use cust::{
 };
 use warpfold_kernels::{
     element::Type,
-    kernels::{Array, Launch, gradients::TensorEntry},
+    kernels::{Array, Launch, OpParams, gradients::TensorEntry},
     tree::VECTOR_BYTES,
 };
 
@@ -17,30 +17,29 @@ use super::{
     context::{self, Bound},
     launch::{self, Function, device},
     memory::DeviceMemory,
+    ready::{Ready, Strides},
     status::{self, Status as _},
 };
 use crate::{
     Error,
     gradients::{Floats, FloatsMut, GradNorm, Order, TotalNorm, check_max},
-    plan::TensorsPlan,
+    plan::{Plan, clip_entry},
 };
 
 /// The norm of a list of tensors on one GPU: planned, its kernels loaded. Launch it as often as you like.
 ///
 /// A launch allocates nothing and waits for nothing, so it can be captured in a CUDA graph.
 pub struct PreparedNorm {
-    gpu: Gpu,
+    ready: Ready,
     order: Order,
-    plan: TensorsPlan,
     lengths: Vec<(Type, u64)>,
-    fold: Function,
     clip: Function,
 }
 
 /// Where the tensors of a list lie: a table in device memory. It holds as long as the tensors lie there, for any number of launches.
 pub struct Tensors {
     table: DeviceMemory<u32>,
-    plan: TensorsPlan,
+    plan: Plan,
 }
 
 /// Bytes of what a launch writes: the norm as f32, 4 bytes of zeros, and the count of elements that are not finite as u64.
@@ -51,22 +50,21 @@ const ENTRY_WORDS: usize = size_of::<TensorEntry>() / 4;
 
 impl PreparedNorm {
     fn new(gpu: &Gpu, order: Order, lengths: &[(Type, u64)]) -> Result<Self, Error> {
-        let plan = TensorsPlan::new(order, lengths)?;
+        let plan = Plan::list(order, lengths)?;
+        let ready = Ready::new(gpu, plan, [Strides::default(); 2], None, OpParams::default())?;
         let _bound = Bound::to(gpu.context())?;
         Ok(Self {
-            gpu: gpu.clone(),
+            ready,
             order,
-            plan,
             lengths: lengths.to_vec(),
-            fold: gpu.inner.modules.function(plan.entry)?,
-            clip: gpu.inner.modules.function(plan.clip)?,
+            clip: gpu.inner.modules.function(clip_entry())?,
         })
     }
 
     /// What will be launched.
     #[must_use]
-    pub fn plan(&self) -> &TensorsPlan {
-        &self.plan
+    pub fn plan(&self) -> &Plan {
+        &self.ready.plan
     }
 
     /// The tensors at those device addresses, one for each that was prepared; that of an empty one may be 0. Allocates and waits, so not while a stream is captured.
@@ -76,10 +74,11 @@ impl PreparedNorm {
     /// [`TensorFault::Count`](crate::TensorFault::Count), [`TensorFault::Misaligned`](crate::TensorFault::Misaligned),
     /// [`TensorFault::Nowhere`](crate::TensorFault::Nowhere), each with the tensor's place in the list; [`Error::OutOfMemory`]; [`Error::Driver`].
     pub fn tensors(&self, addresses: &[u64]) -> Result<Tensors, Error> {
-        let table = self.plan.table(&self.lengths, addresses)?;
+        let Ready { gpu, plan, .. } = &self.ready;
+        let table = plan.table(&self.lengths, addresses)?;
         let words: Vec<u32> = table.iter().flat_map(words_of).collect();
-        let table = DeviceMemory::new(&self.gpu, 4 * words.len(), || DeviceBuffer::from_slice(&words))?;
-        Ok(Tensors { table, plan: self.plan })
+        let table = DeviceMemory::new(gpu, 4 * words.len(), || DeviceBuffer::from_slice(&words))?;
+        Ok(Tensors { table, plan: *plan })
     }
 
     /// A workspace that fits. Allocates, so not while a stream is captured.
@@ -88,7 +87,7 @@ impl PreparedNorm {
     ///
     /// [`Error::LengthOverflow`]; [`Error::OutOfMemory`]; [`Error::Driver`].
     pub fn workspace(&self) -> Result<Workspace, Error> {
-        Workspace::new(&self.gpu, self.plan.workspace_words(), self.plan.tickets() as usize)
+        self.ready.workspace()
     }
 
     /// Enqueues the norm of `tensors` on `stream`: one launch. It writes [`NORM_BYTES`] at the device address `answer`. Does not wait.
@@ -110,7 +109,7 @@ impl PreparedNorm {
         answer: u64,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        let _bound = launch::bind(&self.gpu, stream)?;
+        let _bound = launch::bind(&self.ready.gpu, stream)?;
         // SAFETY: passed on to the caller.
         unsafe { self.enqueue(stream.as_inner(), tensors, answer, workspace) }
     }
@@ -127,7 +126,7 @@ impl PreparedNorm {
     /// As [`launch_raw`](Self::launch_raw), but that the tensors are valid for writes, too, and nobody else's, each at a place of its own; and the answer was written by a launch before.
     pub unsafe fn clip_raw(&self, stream: &Stream, tensors: &Tensors, max_norm: f32, answer: u64) -> Result<(), Error> {
         check_max(max_norm)?;
-        let _bound = launch::bind(&self.gpu, stream)?;
+        let _bound = launch::bind(&self.ready.gpu, stream)?;
         // SAFETY: passed on to the caller.
         unsafe { self.enqueue_clip(stream.as_inner(), tensors, max_norm, answer) }
     }
@@ -144,14 +143,16 @@ impl PreparedNorm {
         answer: u64,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        let plan = &tensors.plan;
         let passed = self.passed(tensors, answer)?;
         // The table may be that of a norm of another order, whose states are of other words.
-        let words = plan.tickets() * (1 + self.plan.entry.state_words as u64);
+        let plan = Plan {
+            entry: self.ready.plan.entry,
+            ..tensors.plan
+        };
         // SAFETY: passed on to the caller.
-        let tickets = unsafe { workspace.for_launch(&self.gpu, stream, words as usize, plan.tickets() as usize)? };
+        let [tickets, slots] = unsafe { workspace.for_plan(&self.ready.gpu, stream, &plan)? };
         let passed = Launch {
-            slots: device(tickets + 4 * plan.tickets()),
+            slots: device(slots),
             tickets: device(tickets),
             numbers: match self.order {
                 Order::P(p) => [p.to_bits(), 0],
@@ -160,7 +161,7 @@ impl PreparedNorm {
             ..passed
         };
         // SAFETY: passed on to the caller.
-        unsafe { launch::launch_passing(self.fold, shape_of(plan), stream, passed) }
+        unsafe { launch::launch_passing(self.ready.function, shape_of(&plan), stream, passed) }
     }
 
     /// The context is current.
@@ -186,19 +187,16 @@ impl PreparedNorm {
     /// What both launches pass.
     fn passed(&self, tensors: &Tensors, answer: u64) -> Result<Launch, Error> {
         launch::check_alignment(answer, 8)?;
-        let plan = &tensors.plan;
-        let table = tensors.table.of(&self.gpu, ENTRY_WORDS * (plan.count + 1))?;
+        let table = tensors
+            .table
+            .of(&self.ready.gpu, ENTRY_WORDS * (tensors.plan.count as usize + 1))?;
         Ok(Launch {
             arrays: [Array {
                 start: device(table),
                 ..Array::NONE
             }; 2],
-            count: plan.count as u64,
-            tiles: plan.tiles,
-            steps: plan.leaves.into(),
-            len: plan.elements,
             answer: device(answer),
-            ..Launch::NOTHING
+            ..tensors.plan.launch()
         })
     }
 }
@@ -215,8 +213,8 @@ fn words_of(entry: &TensorEntry) -> [u32; ENTRY_WORDS] {
     [a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]]
 }
 
-fn shape_of(plan: &TensorsPlan) -> [u32; 3] {
-    [plan.blocks, plan.threads(), 1]
+fn shape_of(plan: &Plan) -> [u32; 3] {
+    [plan.shape.blocks, plan.threads(), 1]
 }
 
 /// Tensors that were copied to a device, one behind the other, each aligned.

@@ -7,13 +7,10 @@ use cust::{
     sys::{CUfunction, CUstream},
 };
 use warpfold_driver::sys;
-use warpfold_kernels::{
-    kernels::{self, Array, OpParams, RowOperands},
-    stages::load::{around::Around, mask::NO_MASK},
-};
+use warpfold_kernels::kernels::Launch;
 
-use super::{Gpu, Workspace, context::Bound, memory::DeviceMemory, status::check};
-use crate::{Error, plan::Plan};
+use super::{Gpu, context::Bound, status::check};
+use crate::Error;
 
 /// A kernel's handle, and how it is launched.
 #[derive(Clone, Copy, Debug)]
@@ -102,93 +99,6 @@ pub(super) fn check_alignment(address: u64, alignment: usize) -> Result<(), Erro
     }
 }
 
-/// The places of one launch.
-pub(super) struct Launch<'a> {
-    pub(super) gpu: &'a Gpu,
-    pub(super) stream: CUstream,
-    /// The arrays; 0 for a second, or a mask, that there is not.
-    pub(super) inputs: [u64; 2],
-    /// The numbers of segments, where each launch brings its own.
-    pub(super) offsets: u64,
-    pub(super) workspace: &'a mut Workspace,
-    /// Where the answers go, packed; 0 for nowhere.
-    pub(super) answer: u64,
-    /// Where the states go; 0 for nowhere.
-    pub(super) state: u64,
-}
-
-/// Enqueues one launch of `plan`, with its operator's `params`. The context is current.
-///
-/// # Safety
-///
-/// `function` is the plan's entry, `params` what its operator passes to it, and its module stays loaded; the inputs are valid for what
-/// `place` says is read and unwritten, `answer` and `state` are 0 or valid for an answer or a state of each extent, and the
-/// workspace is used by nothing else, all until the stream has passed the launch.
-pub(super) unsafe fn launch(
-    function: Function,
-    plan: &Plan,
-    params: OpParams,
-    place: &Placement,
-    launch: Launch<'_>,
-) -> Result<(), Error> {
-    for (array, input) in launch.inputs.into_iter().enumerate() {
-        check_alignment(input, plan.entry.pitch(array))?;
-    }
-    let (words, ticket_words) = (plan.workspace_words(), plan.ticket_words());
-    // SAFETY: passed on to the caller.
-    let tickets = unsafe {
-        launch
-            .workspace
-            .for_launch(launch.gpu, launch.stream, words, ticket_words)?
-    };
-    let array = |i: usize| {
-        let is_no_mask = params.numbers_only && plan.entry.masked && i == 1 && launch.inputs[1] == 0;
-        let array = array_of(place.arrays[i], launch.inputs[i], plan.entry.pitch(i));
-        if is_no_mask {
-            Array {
-                start: device(NO_MASK),
-                around: Around(0, usize::MAX),
-                ..array
-            }
-        } else {
-            array
-        }
-    };
-    let passed = kernels::Launch {
-        arrays: [array(0), array(1)],
-        len: plan.len,
-        count: plan.count,
-        layout: device(place.layout.as_ref().map_or(launch.offsets, DeviceMemory::address)),
-        slots: device(tickets + 4 * ticket_words as u64),
-        tiles: plan.tiles,
-        tickets: device(tickets),
-        answer: device(launch.answer),
-        state: device(launch.state),
-        numbers: [params.number, 0],
-        flags: params.flags().into(),
-        blocks: plan.blocks_that_meet().into(),
-        steps: plan.steps().into(),
-        answers: plan.team.answers.into(),
-        warps: plan.team.warps.into(),
-        rows: RowOperands::NONE,
-    };
-    let shape = [plan.shape.blocks, plan.threads(), plan.cluster];
-    // SAFETY: every entry has this one parameter; that what they point to is valid is the caller's word.
-    unsafe { launch_passing(function, shape, launch.stream, passed) }
-}
-
-/// An array of elements of so many bytes, as a launch passes it.
-pub(super) fn array_of(strides: Strides, address: u64, pitch: usize) -> Array {
-    let at = |element: u64| address + element * pitch as u64;
-    let [start, begin, end] = [strides.first, strides.reach.0, strides.reach.1].map(at);
-    Array {
-        start: device(start),
-        stride: strides.stride,
-        step: strides.step,
-        around: Around(begin as usize, end as usize),
-    }
-}
-
 /// Clusters that the device can hold at once, of a launch of as many blocks of as many threads, in clusters of as many blocks: of more than 8 not every device can hold one. The context is
 /// current.
 pub(super) fn clusters_at_once(function: Function, shape: [u32; 3]) -> u32 {
@@ -273,7 +183,7 @@ pub(super) unsafe fn launch_passing(
     function: Function,
     shape: [u32; 3],
     stream: CUstream,
-    mut passed: kernels::Launch,
+    mut passed: Launch,
 ) -> Result<(), Error> {
     // SAFETY: passed on to the caller.
     unsafe { launch_kernel(function, shape, stream, &mut [ptr::from_mut(&mut passed).cast()]) }
@@ -327,33 +237,4 @@ pub(super) unsafe fn launch_kernel(
 /// An address of the device, as its kernels have it.
 pub(super) fn device<T>(address: u64) -> *mut T {
     ptr::without_provenance_mut(address as usize)
-}
-
-/// Where the extents lie.
-pub(super) struct Placement {
-    /// In each array; nowhere in a second that there is not.
-    pub(super) arrays: [Strides; 2],
-    /// The dimensions, where there are several; the numbers of segments, unless each launch brings its own.
-    pub(super) layout: Option<DeviceMemory<u64>>,
-}
-
-/// Where the extents lie in an array, in elements from its first.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Strides {
-    /// The first element of the first extent.
-    pub(super) first: u64,
-    /// From one extent to the next, and from one element to the next.
-    pub(super) stride: i64,
-    pub(super) step: i64,
-    /// All elements lie from the first on, before the second.
-    pub(super) reach: (u64, u64),
-}
-
-impl Placement {
-    /// In as many arrays as an entry has.
-    pub(super) fn new(arrays: usize, strides: impl Fn(usize) -> Strides, layout: Option<DeviceMemory<u64>>) -> Self {
-        let strides = |i| if i < arrays { strides(i) } else { Strides::default() };
-        let arrays = [strides(0), strides(1)];
-        Self { arrays, layout }
-    }
 }

@@ -16,7 +16,7 @@ use super::{
     context::{self, Bound},
     status::{self, Status as _, check},
 };
-use crate::Error;
+use crate::{Error, plan::Plan};
 
 /// Device memory that launches need beside their arrays: tickets, then the states of tiles or rows, or a table of distinct elements.
 ///
@@ -125,6 +125,18 @@ impl Workspace {
         };
         let words = DeviceMemory::new(gpu, count.saturating_mul(4), make)?;
         Ok(Self { words, zeros: tickets })
+    }
+
+    /// The addresses of its tickets and of its slots, for a launch of a plan.
+    ///
+    /// # Safety
+    ///
+    /// As [`for_launch`](Self::for_launch).
+    pub(super) unsafe fn for_plan(&mut self, gpu: &Gpu, stream: CUstream, plan: &Plan) -> Result<[u64; 2], Error> {
+        let (words, tickets) = (plan.workspace_words(), plan.ticket_words());
+        // SAFETY: passed on to the caller.
+        let start = unsafe { self.for_launch(gpu, stream, words, tickets)? };
+        Ok([start, start + 4 * tickets as u64])
     }
 
     /// Its address, for a launch that needs so many words and so many of them as tickets. Where an earlier launch had others there, they are zeroed on the stream. A

@@ -58,9 +58,8 @@ use crate::{
     plan::{Plan, Shape},
 };
 use context::Bound;
-use launch::Launch;
 use modules::Modules;
-use ready::Ready;
+use ready::{Places, Ready};
 use status::Status as _;
 
 /// One GPU: its context, its kernels, and a stream and a workspace for blocking calls.
@@ -304,8 +303,7 @@ impl Gpu {
         let output = scratch.output.as_device_ptr().as_raw();
         // SAFETY: the inputs are the caller's word; workspace and output are ours alone, and waited for below.
         unsafe {
-            ready.enqueue(Launch {
-                gpu: self,
+            ready.enqueue(Places {
                 stream: scratch.stream.as_inner(),
                 inputs,
                 offsets: 0,

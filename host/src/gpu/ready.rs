@@ -1,15 +1,17 @@
-//! A launch made ready, whatever its operator and its elements: this is compiled once, and not with each of them.
+//! A kernel made ready to be launched, whatever it computes: this is compiled once, and not with each operator.
 
-use cust::stream::Stream;
+use std::array;
+
+use cust::{stream::Stream, sys::CUstream};
 use warpfold_kernels::{
-    kernels::{Kernel, OpParams},
-    stages::load::mask::NO_MASK,
+    kernels::{Array, Kernel, Launch, OpParams},
+    stages::load::{around::Around, mask::NO_MASK},
 };
 
 use super::{
     Gpu, Workspace,
     context::Bound,
-    launch::{self, Function, Launch, Placement, Strides},
+    launch::{self, Function, device},
     memory::DeviceMemory,
 };
 use crate::{
@@ -22,23 +24,115 @@ use crate::{
 
 /// A plan, its kernel loaded and what its launches have in common in device memory.
 pub(crate) struct Ready {
-    gpu: Gpu,
+    pub(super) gpu: Gpu,
     pub(super) plan: Plan,
+    pub(super) function: Function,
+    arrays: [Strides; 2],
+    /// The dimensions of extents, where there are several; the numbers of segments, unless each launch brings its own.
+    layout: Option<DeviceMemory<u64>>,
+    /// What launches pass of the operator.
     params: OpParams,
-    place: Placement,
-    function: Function,
+}
+
+/// Where the extents lie in an array, in elements from its first; nowhere in one that there is not.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Strides {
+    /// The first element of the first extent.
+    first: u64,
+    /// From one extent to the next, and from one element to the next.
+    stride: i64,
+    step: i64,
+    /// All elements lie from the first on, before the second.
+    pub(super) reach: (u64, u64),
+}
+
+impl Strides {
+    /// Of an array of so many elements that is folded whole, or in segments; where these lie anywhere, from such a step on.
+    pub(super) fn run(len: u64, step: i64) -> Self {
+        Self {
+            step,
+            reach: (0, len),
+            ..Self::default()
+        }
+    }
+
+    /// Of extents, of an array whose elements reach so far.
+    pub(super) fn of(extents: &Extents, reach: Option<(u64, u64)>) -> Self {
+        Self {
+            first: extents.offset,
+            stride: extents.stride(),
+            step: extents.stride_within(),
+            reach: reach.unwrap_or((0, 0)),
+        }
+    }
+
+    /// That elements of so many bytes fit in the address space.
+    pub(super) fn check(self, element_bytes: usize) -> Result<(), Error> {
+        let (_, elements) = self.reach;
+        if elements <= isize::MAX as u64 / element_bytes as u64 {
+            return Ok(());
+        }
+        Err(Error::LengthOverflow {
+            elements,
+            element_bytes,
+        })
+    }
+
+    /// As a launch passes them, of an array at that address, of elements of so many bytes.
+    pub(super) fn at(self, address: u64, pitch: usize) -> Array {
+        let at = |element: u64| address + element * pitch as u64;
+        let [start, begin, end] = [self.first, self.reach.0, self.reach.1].map(at);
+        Array {
+            start: device(start),
+            stride: self.stride,
+            step: self.step,
+            around: Around(begin as usize, end as usize),
+        }
+    }
+}
+
+/// What comes with a launch of a fold.
+pub(super) struct Places<'a> {
+    pub(super) stream: CUstream,
+    /// The arrays; 0 for a second, or a mask, that there is not.
+    pub(super) inputs: [u64; 2],
+    /// The numbers of segments, where each launch brings its own.
+    pub(super) offsets: u64,
+    pub(super) workspace: &'a mut Workspace,
+    /// Where the answers go, packed; 0 for nowhere.
+    pub(super) answer: u64,
+    /// Where the states go; 0 for nowhere.
+    pub(super) state: u64,
 }
 
 impl Ready {
+    /// Of arrays whose extents lie so; `several` have the dimensions of each.
+    pub(super) fn new(
+        gpu: &Gpu,
+        plan: Plan,
+        arrays: [Strides; 2],
+        layout: Option<Vec<u64>>,
+        params: OpParams,
+    ) -> Result<Self, Error> {
+        for strides in arrays {
+            strides.check(plan.entry.element.bytes())?;
+        }
+        let layout = layout.map(|numbers| DeviceMemory::of_numbers(gpu, &numbers));
+        let _bound = Bound::to(gpu.context())?;
+        Ok(Self {
+            gpu: gpu.clone(),
+            function: gpu.inner.modules.function(plan.entry)?,
+            plan,
+            arrays,
+            layout: layout.transpose()?,
+            params,
+        })
+    }
+
     /// Of a whole array.
     pub(super) fn whole(gpu: &Gpu, op: &AnyOp, plan: Plan) -> Result<Self, Error> {
         op.check_extent(plan.len)?;
-        let strides = Strides {
-            step: 1,
-            reach: (0, plan.len),
-            ..Strides::default()
-        };
-        Self::at(gpu, op, plan, Placement::new(plan.entry.arrays, |_| strides, None))
+        Self::new(gpu, plan, each(&plan, |_| Strides::run(plan.len, 1)), None, op.params())
     }
 
     /// Along axes, each array with its layout, of which `extents` were made.
@@ -53,19 +147,12 @@ impl Ready {
         }
         // A mask that there is not has the array's layout.
         let at = |i: usize| i.min(extents.len() - 1);
-        let dimensions = extents[0].has_several().then(|| {
+        let layout = extents[0].has_several().then(|| {
             let each: Vec<Extents> = (0..plan.entry.arrays).map(|i| extents[at(i)].clone()).collect();
-            let numbers = Extents::dimensions_of(&each);
-            DeviceMemory::of_numbers(gpu, &numbers)
+            Extents::dimensions_of(&each)
         });
-        let strides = |i: usize| Strides {
-            first: extents[at(i)].offset,
-            stride: extents[at(i)].stride(),
-            step: extents[at(i)].stride_within(),
-            reach: layouts[at(i)].reach().unwrap_or((0, 0)),
-        };
-        let place = Placement::new(plan.entry.arrays, strides, dimensions.transpose()?);
-        Self::at(gpu, op, plan, place)
+        let strides = |i: usize| Strides::of(&extents[at(i)], layouts[at(i)].reach());
+        Self::new(gpu, plan, each(&plan, strides), layout, op.params())
     }
 
     /// Of an array in segments, or where there are `addresses` of arrays that lie apart.
@@ -76,46 +163,15 @@ impl Ready {
         let mut numbers = room((segments.offsets().len() + addresses.len() + no_masks) as u64)?;
         numbers.extend(segments.offsets().iter().chain(addresses));
         numbers.resize(numbers.len() + no_masks, NO_MASK);
-        let numbers = DeviceMemory::of_numbers(gpu, &numbers)?;
-        let strides = Strides {
-            step: i64::from(!addresses.is_empty()),
-            reach: (0, segments.len()),
-            ..Strides::default()
-        };
-        let place = Placement::new(plan.entry.arrays, |_| strides, Some(numbers));
-        Self::at(gpu, op, plan, place)
+        let strides = Strides::run(segments.len(), i64::from(!addresses.is_empty()));
+        Self::new(gpu, plan, each(&plan, |_| strides), Some(numbers), op.params())
     }
 
     /// Of an array in segments whose numbers come with each launch.
     pub(super) fn segmented(gpu: &Gpu, op: &AnyOp, len: u64, count: u64) -> Result<Self, Error> {
         op.check()?;
         let plan = Plan::segments(op.kernel()?, len, count)?;
-        let strides = Strides {
-            reach: (0, plan.len),
-            ..Strides::default()
-        };
-        Self::at(gpu, op, plan, Placement::new(plan.entry.arrays, |_| strides, None))
-    }
-
-    fn at(gpu: &Gpu, op: &AnyOp, plan: Plan, place: Placement) -> Result<Self, Error> {
-        let element_bytes = plan.entry.element.bytes();
-        for Strides { reach, .. } in place.arrays {
-            if reach.1 > (isize::MAX as u64) / element_bytes as u64 {
-                return Err(Error::LengthOverflow {
-                    elements: reach.1,
-                    element_bytes,
-                });
-            }
-        }
-        let _bound = Bound::to(gpu.context())?;
-        let function = gpu.inner.modules.function(plan.entry)?;
-        Ok(Self {
-            gpu: gpu.clone(),
-            plan,
-            place,
-            function,
-            params: op.params(),
-        })
+        Self::new(gpu, plan, each(&plan, |_| Strides::run(len, 0)), None, op.params())
     }
 
     /// The same, launched early.
@@ -124,19 +180,24 @@ impl Ready {
         Self { function, ..self }
     }
 
+    /// Elements of an array that launches may read, by its number.
+    pub(super) fn reach(&self, array: usize) -> u64 {
+        self.arrays[array].reach.1
+    }
+
     /// Whether it folds all of its input, an element after the other, to one answer or in segments.
     fn is_whole(&self) -> bool {
         let is_whole = |strides: &Strides| {
             let one_run = self.plan.count == 1 && strides.step == 1;
             strides.reach == (0, self.plan.len) && (one_run || self.plan.entry.kernel == Kernel::Segments)
         };
-        self.place.arrays[..self.plan.entry.arrays].iter().all(is_whole)
+        self.arrays[..self.plan.entry.arrays].iter().all(is_whole)
     }
 
     /// Whether inputs of so many elements and an output of so many answers are what was prepared for.
     pub(super) fn check(&self, inputs: impl Iterator<Item = usize>, answers: usize) -> Result<(), Error> {
-        for (strides, input) in self.place.arrays.iter().zip(inputs) {
-            let (prepared, got) = (strides.reach.1, input as u64);
+        for (array, input) in inputs.enumerate() {
+            let (prepared, got) = (self.reach(array), input as u64);
             let fits = if self.is_whole() {
                 got == prepared
             } else {
@@ -146,13 +207,7 @@ impl Ready {
                 return Err(Error::LengthMismatch { prepared, got });
             }
         }
-        if (answers as u64) < self.plan.count {
-            return Err(Error::OutputTooSmall {
-                needed: self.plan.count as usize,
-                got: answers,
-            });
-        }
-        Ok(())
+        check_answers(self.plan.count, answers)
     }
 
     /// A workspace that fits, its tickets at zero.
@@ -160,11 +215,31 @@ impl Ready {
         Workspace::new(&self.gpu, self.plan.workspace_words() as u64, self.plan.ticket_words())
     }
 
-    /// Enqueues a launch on a stream; offsets are 0 but where each launch brings its own.
+    /// What every launch passes, of arrays at those addresses of elements of so many bytes: the plan's part, and where extents lie.
+    pub(super) fn passed(&self, inputs: [u64; 2], pitches: [usize; 2]) -> Launch {
+        Launch {
+            arrays: array::from_fn(|i| self.arrays[i].at(inputs[i], pitches[i])),
+            layout: device(self.layout.as_ref().map_or(0, DeviceMemory::address)),
+            ..self.plan.launch()
+        }
+    }
+
+    /// Enqueues a launch in the plan's shape. The context is current.
     ///
     /// # Safety
     ///
-    /// As [`launch::launch`].
+    /// As [`launch::launch_passing`]; the stream has passed the launch before this is dropped.
+    pub(super) unsafe fn go(&self, stream: CUstream, passed: Launch) -> Result<(), Error> {
+        let shape = [self.plan.shape.blocks, self.plan.threads(), self.plan.cluster];
+        // SAFETY: the entry has this one parameter, and `gpu` keeps its module loaded; the rest is passed on.
+        unsafe { launch::launch_passing(self.function, shape, stream, passed) }
+    }
+
+    /// Enqueues a fold on a stream; offsets are 0 but where each launch brings its own.
+    ///
+    /// # Safety
+    ///
+    /// As [`enqueue`](Self::enqueue).
     pub(super) unsafe fn launch_at(
         &self,
         stream: &Stream,
@@ -178,8 +253,7 @@ impl Ready {
         let stream = stream.as_inner();
         // SAFETY: passed on to the caller.
         unsafe {
-            self.enqueue(Launch {
-                gpu: &self.gpu,
+            self.enqueue(Places {
                 stream,
                 inputs,
                 offsets,
@@ -190,14 +264,62 @@ impl Ready {
         }
     }
 
+    /// The same where the context is current.
+    ///
     /// # Safety
     ///
-    /// As [`launch::launch`].
-    pub(super) unsafe fn enqueue(&self, launch: Launch<'_>) -> Result<(), Error> {
+    /// The inputs are valid for what is read of them and unwritten, answers and states are 0 or valid for an answer or a state of each extent, and the workspace is used by
+    /// nothing else, all until the stream has passed the launch.
+    pub(super) unsafe fn enqueue(&self, places: Places<'_>) -> Result<(), Error> {
         if self.plan.count == 0 {
             return Ok(());
         }
-        // SAFETY: the function is this plan's, and `gpu` keeps its module loaded; the rest is passed on.
-        unsafe { launch::launch(self.function, &self.plan, self.params, &self.place, launch) }
+        let pitches = [0, 1].map(|array| self.plan.entry.pitch(array));
+        for (input, pitch) in places.inputs.into_iter().zip(pitches) {
+            launch::check_alignment(input, pitch)?;
+        }
+        // SAFETY: passed on to the caller.
+        let [tickets, slots] = unsafe { places.workspace.for_plan(&self.gpu, places.stream, &self.plan)? };
+        let mut passed = self.passed(places.inputs, pitches);
+        if self.layout.is_none() {
+            passed.layout = device(places.offsets);
+        }
+        if self.params.numbers_only && self.plan.entry.masked && places.inputs[1] == 0 {
+            passed.arrays[1].start = device(NO_MASK);
+            passed.arrays[1].around = Around(0, usize::MAX);
+        }
+        let passed = Launch {
+            slots: device(slots),
+            tickets: device(tickets),
+            answer: device(places.answer),
+            state: device(places.state),
+            numbers: [self.params.number, 0],
+            flags: self.params.flags().into(),
+            ..passed
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { self.go(places.stream, passed) }
     }
+}
+
+/// Of each array that a plan's entry has.
+fn each(plan: &Plan, strides: impl Fn(usize) -> Strides) -> [Strides; 2] {
+    array::from_fn(|i| {
+        if i < plan.entry.arrays {
+            strides(i)
+        } else {
+            Strides::default()
+        }
+    })
+}
+
+/// Whether there is room for as many answers as are needed.
+pub(super) fn check_answers(needed: u64, got: usize) -> Result<(), Error> {
+    if got as u64 >= needed {
+        return Ok(());
+    }
+    Err(Error::OutputTooSmall {
+        needed: needed as usize,
+        got,
+    })
 }

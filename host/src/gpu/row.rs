@@ -21,7 +21,7 @@ use cust::{
 use warpfold_kernels::{
     element::Type,
     kernels::{
-        self,
+        Launch, OpParams,
         rows::Width,
         rowwise::{RowParams, Second, Way},
     },
@@ -32,14 +32,15 @@ use warpfold_kernels::{
 use super::{
     Gpu, Workspace,
     context::Bound,
-    launch::{self, Function, Placement, Strides},
+    launch::{self, Function},
     memory::DeviceMemory,
+    ready::{Ready, Strides, check_answers},
 };
 use crate::{
     Error, RowFault,
     layout::{Extents, Layout},
     plan::{
-        RowPlan,
+        Plan,
         row::{Lie, MOST_BLOCKS, Purpose, RowProblem},
     },
     row::{Operation, Row, RowElement, Targets, Values},
@@ -51,17 +52,15 @@ use crate::{
 /// has nothing unusual about it has a kernel of its own, and all else another, which is loaded when it is first needed. So launch once before capturing where addresses are no multiples of 16,
 /// weights are of another 16-bit type than the rows, or the entropy is asked for.
 pub struct PreparedRow<T, U> {
-    ready: Ready,
+    rows: ReadyRows,
     elements: PhantomData<fn(T) -> U>,
 }
 
 /// Whatever the types: compiled once.
-struct Ready {
-    gpu: Gpu,
+struct ReadyRows {
+    ready: Ready,
     name: &'static str,
-    plan: RowPlan,
     params: RowParams,
-    place: Placement,
     /// What the elements are, and the answers.
     kinds: [Kind; 2],
     /// Where answers lie: their dimensions, where there are several, and from a row to the next, from an element to the next.
@@ -78,13 +77,12 @@ struct Ready {
     maps: bool,
     /// Whether a launch ends with the states of rows.
     knows_sums: bool,
-    function: Function,
     /// How many rows on the one is that a launch asks for beforehand.
     ahead: u64,
     /// The plan of launches that are not plain, where those of the other must be; and its kernel, loaded when first asked for.
-    general: Option<(RowPlan, OnceLock<Function>)>,
+    general: Option<(Plan, OnceLock<Function>)>,
     /// Whether a launch is plain.
-    is_plain: fn(&kernels::Launch, Type) -> bool,
+    is_plain: fn(&Launch, Type) -> bool,
     needs_weights: bool,
     /// Whether what is known of rows is read rather than written.
     reads_known: bool,
@@ -95,8 +93,6 @@ struct Ready {
     sums: Option<Function>,
     /// What makes of rows' states what is known of them, where nothing is mapped.
     known: Option<Function>,
-    /// Elements of the layout's memory.
-    reach: u64,
     is_early: bool,
 }
 
@@ -111,7 +107,7 @@ fn kind_of(op: &'static str, element: Type) -> Result<Kind, Error> {
 /// Threads of a block that makes of rows' states what is known of them.
 const KNOWN_THREADS: u32 = 128;
 
-impl Ready {
+impl ReadyRows {
     /// What is `asked` of the numbers that are known of rows, as far as it is settled: with some no launch is plain.
     fn new<Op: Operation>(
         gpu: &Gpu,
@@ -145,7 +141,7 @@ impl Ready {
             _ => Purpose::Know,
         };
         let plan_of = |lie: Lie, cluster: u32| {
-            RowPlan::of(RowProblem {
+            Plan::rows(RowProblem {
                 library: Op::LIBRARY,
                 op: Op::KERNELS,
                 element,
@@ -167,31 +163,13 @@ impl Ready {
             .then(|| plan_of(Lie::InRuns, cluster.min(PORTABLE_BLOCKS)))
             .transpose()?
             .map(|plan| (plan, OnceLock::new()));
-        let reach = layout.reach().unwrap_or((0, 0));
-        if reach.1 > isize::MAX as u64 / element.bytes() as u64 {
-            return Err(Error::LengthOverflow {
-                elements: reach.1,
-                element_bytes: element.bytes(),
-            });
-        }
-        let upload = |numbers: Option<Vec<u64>>| {
-            let upload = |numbers: Vec<u64>| DeviceMemory::of_numbers(gpu, &numbers);
-            numbers.map(upload).transpose()
-        };
-        let strides = |array: usize| {
-            let (extents, reach) = if array == 0 {
-                (from, reach)
-            } else {
-                (other, problem.reach.unwrap_or((0, 0)))
-            };
-            Strides {
-                first: extents.offset,
-                stride: extents.stride(),
-                step: extents.stride_within(),
-                reach,
-            }
-        };
         let several = from.has_several() || other.has_several();
+        let arrays = [Strides::of(from, layout.reach()), Strides::of(other, problem.reach)];
+        let dimensions = several.then(|| Extents::dimensions_of(&problem.from));
+        let mut ready = Ready::new(gpu, plan, arrays, dimensions, OpParams::default())?;
+        ready.function = function;
+        let out_layout = problem.to.has_several().then(|| problem.to.dimensions());
+        let out_layout = out_layout.map(|numbers| DeviceMemory::of_numbers(gpu, &numbers));
         let known = Op::LIBRARY.find_row(Op::KERNELS, element, Way::Known);
         let known = known
             .filter(|_| !row.op.maps())
@@ -208,17 +186,11 @@ impl Ready {
         let sums = row.part.map(|_| combines("sum"));
         let part = row.part.map(|part| Ok([part.first, part.others(from.len)?]));
         Ok(Self {
-            gpu: gpu.clone(),
+            ready,
             name: Op::NAME,
-            plan,
             params,
-            place: Placement::new(
-                2,
-                strides,
-                upload(several.then(|| Extents::dimensions_of(&problem.from)))?,
-            ),
             kinds: [kind_of(Op::NAME, element)?, kind_of(Op::NAME, out)?],
-            out_layout: upload(problem.to.has_several().then(|| problem.to.dimensions()))?,
+            out_layout: out_layout.transpose()?,
             out_strides: [problem.to.stride(), problem.to.stride_within()],
             causal: problem.causal,
             shares: problem.shares,
@@ -230,47 +202,48 @@ impl Ready {
                 .map(|(targets, ignored)| (targets.values.are_wide(), *ignored)),
             maps: row.op.maps(),
             knows_sums: row.op.knows_sums(),
-            function,
             ahead: ahead(&plan, at_once),
             general,
-            is_plain: kernels::Launch::is_plain::<Op::Op>,
+            is_plain: Launch::is_plain::<Op::Op>,
             needs_weights: row.op.needs_weights(),
             reads_known: row.given.is_some(),
             states: states.transpose()?,
             part: part.transpose()?,
             sums: sums.transpose()?,
             known: known.transpose()?,
-            reach: reach.1,
             is_early: false,
         })
     }
 
     /// The plan and the kernel of a launch: where these must be plain and it is not, the general ones. The context is current.
-    fn of_launch(&self, passed: &kernels::Launch) -> Result<(&RowPlan, &Function), Error> {
-        let Some((plan, function)) = self
-            .general
-            .as_ref()
-            .filter(|_| !(self.is_plain)(passed, self.plan.entry.element))
-        else {
-            return Ok((&self.plan, &self.function));
+    fn of_launch(&self, passed: &Launch) -> Result<(&Plan, &Function), Error> {
+        let Ready {
+            gpu, plan, function, ..
+        } = &self.ready;
+        let is_plain = || (self.is_plain)(passed, plan.entry.element);
+        let Some((plan, general)) = self.general.as_ref().filter(|_| !is_plain()) else {
+            return Ok((plan, function));
         };
-        if function.get().is_none() {
-            let loaded = self.gpu.inner.modules.function(plan.entry)?;
+        if general.get().is_none() {
+            let loaded = gpu.inner.modules.function(plan.entry)?;
             // Another thread's is the same.
-            let _ = function.set(loaded);
+            let _ = general.set(loaded);
         }
-        Ok((plan, function.get().unwrap_or(&self.function)))
+        Ok((plan, general.get().unwrap_or(function)))
     }
 
-    /// Words of a workspace that either plan may need.
-    fn workspace_words(&self) -> u64 {
-        let general = self.general.as_ref().map_or(0, |(plan, _)| plan.workspace_words());
-        self.plan.workspace_words().max(general)
+    /// Of both plans that which needs the larger workspace.
+    fn largest(&self) -> &Plan {
+        let general = self.general.as_ref().map(|(plan, _)| plan);
+        let plans = general.into_iter().chain([&self.ready.plan]);
+        plans
+            .max_by_key(|plan| plan.workspace_words())
+            .unwrap_or(&self.ready.plan)
     }
 
     /// A workspace that fits; of plans that have no states a word.
     fn workspace(&self) -> Result<Workspace, Error> {
-        Workspace::new(&self.gpu, self.workspace_words(), 0)
+        Workspace::new(&self.ready.gpu, self.largest().workspace_words() as u64, 0)
     }
 
     /// The states of rows, in a workspace that must fit. The context is current.
@@ -280,7 +253,8 @@ impl Ready {
     /// As [`Workspace::for_launch`].
     unsafe fn states_in(&self, workspace: &mut Workspace, stream: CUstream) -> Result<u64, Error> {
         // SAFETY: passed on to the caller.
-        unsafe { workspace.for_launch(&self.gpu, stream, self.workspace_words() as usize, 0) }
+        let [_, states] = unsafe { workspace.for_plan(&self.ready.gpu, stream, self.largest())? };
+        Ok(states)
     }
 }
 
@@ -289,7 +263,7 @@ const PORTABLE_BLOCKS: u32 = 8;
 
 /// A plan and its kernel.
 struct Planned {
-    plan: RowPlan,
+    plan: Plan,
     function: Function,
     /// The largest cluster that it could be of.
     cluster: u32,
@@ -299,16 +273,16 @@ struct Planned {
 
 /// How far ahead rows are asked for: as many as are under way at once, of clusters, which all wait for each other. Blocks by themselves begin and end at all times: half as far is as good for
 /// them, and leaves more of the cache to others (H200s).
-fn ahead(plan: &RowPlan, at_once: u32) -> u64 {
-    if plan.cluster() > 1 {
+fn ahead(plan: &Plan, at_once: u32) -> u64 {
+    if plan.cluster > 1 {
         return at_once.into();
     }
-    let rows = if plan.leaves == 1 { plan.warps } else { 1 };
-    u64::from(at_once) * u64::from(rows) / u64::from(plan.blocks_of_row) / 2
+    let rows = if plan.tiles == 1 { plan.shape.warps } else { 1 };
+    u64::from(at_once) * u64::from(rows) / u64::from(plan.blocks_that_meet()) / 2
 }
 
 /// A plan and its kernel, with the largest cluster that the device can hold of it: not all have room for one of 16 blocks. The context is current.
-fn planned(gpu: &Gpu, plan_of: impl Fn(u32) -> Result<RowPlan, Error>) -> Result<Planned, Error> {
+fn planned(gpu: &Gpu, plan_of: impl Fn(u32) -> Result<Plan, Error>) -> Result<Planned, Error> {
     let modules = &gpu.inner.modules;
     let mut cluster = MOST_BLOCKS;
     loop {
@@ -319,13 +293,13 @@ fn planned(gpu: &Gpu, plan_of: impl Fn(u32) -> Result<RowPlan, Error>) -> Result
             continue;
         }
         let function = modules.function(plan.entry)?.with_dynamic(plan.dynamic_bytes());
-        let shape = [plan.blocks, plan.threads(), plan.cluster()];
-        let at_once = if has_clusters && plan.blocks > 0 {
+        let shape = [plan.shape.blocks, plan.threads(), plan.cluster];
+        let at_once = if has_clusters && plan.count > 0 {
             launch::clusters_at_once(function, shape)
         } else {
             0
         };
-        if plan.cluster() == 1 || at_once > 0 || plan.blocks == 0 {
+        if plan.cluster == 1 || at_once > 0 || plan.count == 0 {
             return Ok(Planned {
                 plan,
                 function,
@@ -333,31 +307,31 @@ fn planned(gpu: &Gpu, plan_of: impl Fn(u32) -> Result<RowPlan, Error>) -> Result
                 at_once,
             });
         }
-        cluster = plan.cluster() / 2;
+        cluster = plan.cluster / 2;
     }
 }
 
 impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
     /// What will be launched.
     #[must_use]
-    pub fn plan(&self) -> &RowPlan {
-        &self.ready.plan
+    pub fn plan(&self) -> &Plan {
+        &self.rows.ready.plan
     }
 
     /// The same, launched early, as [`Prepared::early`](super::Prepared::early) says.
     #[must_use]
     pub fn early(mut self) -> Self {
-        self.ready.is_early = true;
+        self.rows.is_early = true;
         self
     }
 
-    /// A workspace that fits: [`RowPlan::workspace_words`]. Allocates, so not while a stream is captured.
+    /// A workspace that fits: [`Plan::workspace_words`]. Allocates, so not while a stream is captured.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
     pub fn workspace(&self) -> Result<Workspace, Error> {
-        self.ready.workspace()
+        self.rows.workspace()
     }
 
     /// Enqueues the operation on `stream`, of one array and nothing beside it: `input` has the prepared layout, `output` gets its answers in C order. Does not wait.
@@ -381,24 +355,16 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
         T: DeviceCopy,
         U: DeviceCopy,
     {
-        let ready = &self.ready;
-        if !ready.maps {
+        let ReadyRows { ready, maps, .. } = &self.rows;
+        if !maps {
             let what = "places for what is known of rows, of launch_raw,";
             return Err(Error::Row(RowFault::Missing { what }));
         }
-        if (input.len() as u64) < ready.reach {
-            return Err(Error::LengthMismatch {
-                prepared: ready.reach,
-                got: input.len() as u64,
-            });
+        let (prepared, got) = (ready.reach(0), input.len() as u64);
+        if got < prepared {
+            return Err(Error::LengthMismatch { prepared, got });
         }
-        let needed = ready.plan.len.saturating_mul(ready.plan.count);
-        if (output.len() as u64) < needed {
-            return Err(Error::OutputTooSmall {
-                needed: needed as usize,
-                got: output.len(),
-            });
-        }
+        check_answers(ready.plan.elements(), output.len())?;
         let places = RowPlaces {
             input: input.as_device_ptr().as_raw(),
             output: output.as_device_ptr().as_raw(),
@@ -425,9 +391,9 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
         places: &RowPlaces,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        let _bound = launch::bind(&self.ready.gpu, stream)?;
+        let _bound = launch::bind(&self.rows.ready.gpu, stream)?;
         // SAFETY: passed on to the caller.
-        unsafe { self.ready.enqueue(stream.as_inner(), places, workspace).map(drop) }
+        unsafe { self.rows.enqueue(stream.as_inner(), places, workspace).map(drop) }
     }
 }
 
@@ -473,7 +439,7 @@ impl<Op: Operation> Row<'_, Op> {
             return later("targets");
         }
         Ok(PreparedRow {
-            ready: Ready::new(gpu, self, layout, [T::TYPE, U::TYPE], [false; 4])?,
+            rows: ReadyRows::new(gpu, self, layout, [T::TYPE, U::TYPE], [false; 4])?,
             elements: PhantomData,
         })
     }

@@ -19,8 +19,7 @@ use cust::{
 use super::{
     Gpu, OUTPUT_WORDS, STATE_AT, Workspace,
     context::Bound,
-    launch::Launch,
-    ready::Ready,
+    ready::{Places, Ready},
     status::{self, Status as _},
 };
 use crate::{Error, cpu::pool, ops::AnyOp, pieces::AnyPieces, plan::Plan};
@@ -83,7 +82,7 @@ impl Gpu {
             }
             let bytes = elements as usize * element;
             read(&mut slot.host[..bytes], element, first, fill)?;
-            slot.start(self, ready, bytes)?;
+            slot.start(ready, bytes)?;
         }
         // The oldest first.
         for number in count..count + slots.len() as u64 {
@@ -144,7 +143,7 @@ impl Slot {
     }
 
     /// Copies and folds so many bytes of the host memory.
-    fn start(&mut self, gpu: &Gpu, ready: &Ready, bytes: usize) -> Result<(), Error> {
+    fn start(&mut self, ready: &Ready, bytes: usize) -> Result<(), Error> {
         if !self.workspace.fits(ready.plan.workspace_words()) {
             self.workspace = ready.workspace()?;
         }
@@ -156,8 +155,7 @@ impl Slot {
             filled
                 .async_copy_from(&self.host[..bytes], &self.stream)
                 .or_fail("cuMemcpyHtoDAsync")?;
-            ready.enqueue(Launch {
-                gpu,
+            ready.enqueue(Places {
                 stream: self.stream.as_inner(),
                 inputs: [filled.as_device_ptr().as_raw(), 0],
                 offsets: 0,

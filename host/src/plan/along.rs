@@ -131,22 +131,19 @@ impl Plan {
         let tiles = tiles(steps);
         let parts = u64::from(COLUMN_WARPS) * groups / u64::from(AT_ONCE);
         (tiles <= most_tiles(parts as u32)).then(|| {
+            let shape = Shape {
+                warps: COLUMN_WARPS,
+                leaves_per_warp: 1,
+                blocks: blocks(count, sets.saturating_mul(tiles))?,
+            };
+            let team = Team {
+                answers: answers as u32,
+                warps: COLUMN_WARPS,
+                steps,
+            };
             Ok(Self {
-                entry,
-                len,
-                count,
-                shape: Shape {
-                    warps: COLUMN_WARPS,
-                    leaves_per_warp: 1,
-                    blocks: blocks(count, sets.saturating_mul(tiles))?,
-                },
-                team: Team {
-                    answers: answers as u32,
-                    warps: COLUMN_WARPS,
-                    steps,
-                },
-                tiles,
-                cluster: 1,
+                team,
+                ..Self::folds(entry, [count, len], shape, tiles)
             })
         })
     }
@@ -198,18 +195,14 @@ impl Plan {
             WARPS
         };
         let in_block = warps_of_a_block(warps, most.min(entry.max_threads / LANES));
+        let shape = Shape {
+            warps: in_block,
+            leaves_per_warp: 1,
+            blocks: blocks(count, warps.div_ceil(in_block.into()))?,
+        };
         Ok(Self {
-            entry,
-            len,
-            count,
-            shape: Shape {
-                warps: in_block,
-                leaves_per_warp: 1,
-                blocks: blocks(count, warps.div_ceil(in_block.into()))?,
-            },
             team: Team { answers: rows, ..ALONE },
-            tiles: 1,
-            cluster: 1,
+            ..Self::folds(entry, [count, len], shape, 1)
         })
     }
 
@@ -232,19 +225,12 @@ impl Plan {
             leaves_per_warp /= 2;
         }
         let tiles = tiles(leaves_per_warp);
-        Ok(Self {
-            entry,
-            len,
-            count,
-            shape: Shape {
-                warps,
-                leaves_per_warp,
-                blocks: blocks(count, count.saturating_mul(tiles.max(1)))?,
-            },
-            team: ALONE,
-            tiles,
-            cluster: 1,
-        })
+        let shape = Shape {
+            warps,
+            leaves_per_warp,
+            blocks: blocks(count, count.saturating_mul(tiles.max(1)))?,
+        };
+        Ok(Self::folds(entry, [count, len], shape, tiles))
     }
 
     /// Extents whose elements lie anywhere.
@@ -292,18 +278,14 @@ impl Plan {
         let teams = (groups.saturating_mul(tiles) / MANY_BLOCKS).max(1).next_power_of_two();
         let teams = teams.min(u64::from(most / team.warps)) as u32;
         let sets = groups.div_ceil(teams.into());
+        let shape = Shape {
+            warps: teams * team.warps,
+            leaves_per_warp: 1,
+            blocks: blocks(count, sets.saturating_mul(tiles))?,
+        };
         Ok(Self {
-            entry,
-            len,
-            count,
-            shape: Shape {
-                warps: teams * team.warps,
-                leaves_per_warp: 1,
-                blocks: blocks(count, sets.saturating_mul(tiles))?,
-            },
             team,
-            tiles,
-            cluster: 1,
+            ..Self::folds(entry, [count, len], shape, tiles)
         })
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use warpfold_kernels::{
     element::Type,
     kernels::{
-        Entry, LIBRARY, Library,
+        Entry, Kernel, LIBRARY, Library,
         rows::Width,
         rowwise::{LEAVES_OF_A_WARP, LONG_THREADS, MOST_LEAVES, MOST_ROWS, WARPS, Way, dynamic_bytes},
     },
@@ -14,6 +14,7 @@ use warpfold_kernels::{
     tree::{LANES, VECTOR_BYTES},
 };
 
+use super::{Ending, Plan, Shape, blocks as in_grid};
 use crate::{Error, layout::Extents};
 
 /// How rows lie.
@@ -53,41 +54,6 @@ impl Lie {
     }
 }
 
-/// How a row operation is launched: pure arithmetic, no device is asked.
-///
-/// ```
-/// use warpfold::{ops::element::Type, plan::{RowPlan, row::Lie}};
-///
-/// let plan = RowPlan::new("softmax", Type::Bf16, [8192, 8192], Lie::Plain, 16)?;
-/// assert_eq!((plan.leaves, plan.warps, plan.blocks_of_row), (8, 8, 1));
-/// # Ok::<(), warpfold::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RowPlan {
-    /// The kernel.
-    pub entry: &'static Entry,
-    /// What it is of its operation's.
-    pub way: Way,
-    /// Elements of a row.
-    pub len: u64,
-    /// Rows.
-    pub count: u64,
-    /// Leaves of a row: a warp for each, but of [`Way::Fold`] and [`Way::Long`].
-    pub leaves: u64,
-    /// Warps of a block.
-    pub warps: u32,
-    /// Blocks that have a row together: in a cluster, unless a launch folds and another maps.
-    pub blocks_of_row: u32,
-    /// Blocks of a launch.
-    pub blocks: u32,
-    /// Leaves that a warp of [`Way::Fold`] folds, of one row or of several, or all of its rows'; 0 of the other ways.
-    pub run: u32,
-    /// Whether one launch folds, and another maps.
-    pub is_split: bool,
-    /// What it is for.
-    pub purpose: Purpose,
-}
-
 /// What rows are planned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
@@ -99,7 +65,7 @@ pub enum Purpose {
     /// The states of rows: one launch folds, and no other follows but those that combine states.
     States,
     /// Rows that are [split](crate::row::Part) over several arrays: one launch folds the part of each that is here, another maps it. No kernel of it takes only
-    /// [plain](RowPlan::must_be_plain) launches.
+    /// [plain](Plan::must_be_plain) launches.
     Part,
 }
 
@@ -275,14 +241,22 @@ impl RowProblem {
     }
 }
 
-impl RowPlan {
-    /// Of one of this library's operations, of `count` rows of `len` elements, which lie so, on a device whose largest cluster has so many blocks; 1 where it has none.
+impl Plan {
+    /// Of rows that one of this library's operations maps, `count` of `len` elements, which lie so, on a device whose largest cluster has so many blocks; 1 where it has none.
+    ///
+    /// ```
+    /// use warpfold::{ops::element::Type, plan::{Plan, row::Lie}};
+    ///
+    /// let plan = Plan::mapped_rows("softmax", Type::Bf16, [8192, 8192], Lie::Plain, 16)?;
+    /// assert_eq!((plan.tiles, plan.shape.warps, plan.shape.blocks, plan.cluster), (8, 8, 8192, 1));
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`Error::NoKernel`] of elements that there is no kernel for; [`Error::GridOverflow`].
-    pub fn new(op: &'static str, element: Type, size: [u64; 2], lie: Lie, cluster: u32) -> Result<Self, Error> {
-        Self::of(RowProblem {
+    pub fn mapped_rows(op: &'static str, element: Type, size: [u64; 2], lie: Lie, cluster: u32) -> Result<Self, Error> {
+        Self::rows(RowProblem {
             library: &LIBRARY,
             op,
             element,
@@ -297,8 +271,8 @@ impl RowPlan {
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
-    pub fn of(problem: RowProblem) -> Result<Self, Error> {
+    /// As [`mapped_rows`](Self::mapped_rows).
+    pub fn rows(problem: RowProblem) -> Result<Self, Error> {
         let problem = problem.settled();
         let RowProblem {
             op, element, purpose, ..
@@ -346,57 +320,57 @@ impl RowPlan {
             _ if leaves == 1 => count.div_ceil(WARPS.into()),
             _ => count.saturating_mul(blocks_of_row),
         };
-        let in_grid = |blocks: u64| i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks });
-        Ok(Self {
-            entry,
-            way,
-            len,
-            count,
-            leaves,
+        let blocks_of_row = in_grid(count, blocks_of_row)?;
+        let shape = Shape {
             warps,
-            blocks_of_row: in_grid(blocks_of_row)? as u32,
-            blocks: in_grid(blocks)? as u32,
-            run,
-            is_split,
-            purpose,
+            leaves_per_warp: run,
+            blocks: in_grid(count, blocks)?,
+        };
+        Ok(Self {
+            cluster: if is_split { 1 } else { blocks_of_row },
+            ending: Ending::Rows { purpose, is_split },
+            ..Self::folds(entry, [count, len], shape, leaves)
         })
+    }
+
+    /// The variant of its operation's kernels; none of what is no row operation.
+    #[must_use]
+    pub fn way(&self) -> Option<Way> {
+        match self.entry.kernel {
+            Kernel::Row(way) => Some(way),
+            _ => None,
+        }
     }
 
     /// Whether its kernel takes none but [plain](warpfold_kernels::kernels::Launch::is_plain) launches.
     #[must_use]
     pub fn must_be_plain(&self) -> bool {
-        self.way.is_plain()
-    }
-
-    /// Threads of a block.
-    #[must_use]
-    pub fn threads(&self) -> u32 {
-        self.warps * LANES
+        self.way().is_some_and(Way::is_plain)
     }
 
     /// Bytes of a block's dynamic shared memory.
     #[must_use]
     pub fn dynamic_bytes(&self) -> u32 {
-        if self.way == Way::Long {
-            dynamic_bytes(self.warps)
+        if self.way() == Some(Way::Long) {
+            dynamic_bytes(self.shape.warps)
         } else {
             0
         }
     }
 
-    /// Blocks of a cluster; 1 where there is none.
+    /// Whether one launch folds rows, and another maps them.
     #[must_use]
-    pub fn cluster(&self) -> u32 {
-        if self.is_split { 1 } else { self.blocks_of_row }
+    pub fn is_split(&self) -> bool {
+        matches!(self.ending, Ending::Rows { is_split: true, .. })
     }
 
     /// How many states a row has, level by level, where one launch folds and another maps: of leaves, then of as many of those as a warp folds, and in the end one.
     #[must_use]
     pub fn levels(&self) -> Vec<u64> {
-        if !self.is_split {
+        if !self.is_split() {
             return vec![];
         }
-        let mut levels = vec![self.leaves];
+        let mut levels = vec![self.tiles];
         while let Some(last) = levels.last().filter(|last| **last > 1) {
             levels.push(last.div_ceil(MOST_STATES.into()));
         }
@@ -407,41 +381,34 @@ impl RowPlan {
     #[must_use]
     pub fn combines(&self) -> usize {
         let further = self.levels().len().saturating_sub(1);
-        if self.purpose == Purpose::Know {
-            further.saturating_sub(1)
-        } else {
-            further
+        match self.ending {
+            Ending::Rows {
+                purpose: Purpose::Know, ..
+            } => further.saturating_sub(1),
+            _ => further,
         }
     }
 
-    /// How many launches there are: one, or one that folds, those that [combine](Self::combines), and unless states are asked for one that maps.
+    /// How many launches there are: one; of rows that are [split](Self::is_split) one that folds, those that [combine](Self::combines), and unless states are asked for one that maps.
     #[must_use]
     pub fn launches(&self) -> u64 {
-        if !self.is_split {
-            return 1;
+        match self.ending {
+            Ending::Rows {
+                purpose,
+                is_split: true,
+            } => 1 + self.combines() as u64 + u64::from(purpose != Purpose::States),
+            _ => 1,
         }
-        let maps = self.purpose != Purpose::States;
-        1 + self.combines() as u64 + u64::from(maps)
     }
 
-    /// Words of a workspace.
-    #[must_use]
-    pub fn workspace_words(&self) -> u64 {
-        self.levels().iter().sum::<u64>().saturating_mul(self.count) * self.entry.state_words as u64
-    }
-}
-
-impl fmt::Display for RowPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            entry, blocks, warps, ..
-        } = self;
-        write!(f, "{} in {blocks} blocks of {warps} warps", entry.name)?;
-        if self.cluster() > 1 {
-            write!(f, ", {} of a cluster", self.cluster())?;
+    pub(super) fn write_rows(&self, purpose: Purpose, is_split: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shape { blocks, warps, .. } = self.shape;
+        write!(f, "{} in {blocks} blocks of {warps} warps", self.entry.name)?;
+        if self.cluster > 1 {
+            write!(f, ", {} of a cluster", self.cluster)?;
         }
-        match self.purpose {
-            _ if !self.is_split => Ok(()),
+        match purpose {
+            _ if !is_split => Ok(()),
             Purpose::Map | Purpose::Part => write!(f, ", which folds, and again, which maps"),
             Purpose::Know => write!(f, ", which folds, before what is known is made of that"),
             Purpose::States => write!(f, ", which folds"),

@@ -7,7 +7,7 @@ use warpfold_kernels::{
     tree::LANES,
 };
 
-use super::{ALONE, MANY_BLOCKS, Plan, Shape, WARPS, blocks, warps_of_a_block};
+use super::{MANY_BLOCKS, Plan, Shape, WARPS, blocks, warps_of_a_block};
 use crate::Error;
 
 impl Plan {
@@ -28,19 +28,12 @@ impl Plan {
         }
         let warps = warps_of_a_block(warps_of(leaves), most);
         let range = entry.element.leaf_elements() * u64::from(leaves);
-        Ok(Self {
-            entry,
-            len,
-            count,
-            shape: Shape {
-                warps,
-                leaves_per_warp: leaves,
-                blocks: blocks(count, warps_of(leaves).div_ceil(warps.into()))?,
-            },
-            team: ALONE,
-            tiles: len / range,
-            cluster: 1,
-        })
+        let shape = Shape {
+            warps,
+            leaves_per_warp: leaves,
+            blocks: blocks(count, warps_of(leaves).div_ceil(warps.into()))?,
+        };
+        Ok(Self::folds(entry, [count, len], shape, len / range))
     }
 
     pub(super) fn write_segments(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,40 +9,10 @@ use warpfold_kernels::{
         gradients::{self, TensorEntry, leaf_elements},
     },
     stages::columns::Floats,
-    tree::LANES,
 };
 
+use super::{Ending, Plan, Shape, blocks};
 use crate::{Error, TensorFault, ops::order::Order};
-
-/// How the norm of a list of tensors is launched, and how it is clipped: pure arithmetic, no device is asked. Either is one launch, whatever the list.
-///
-/// ```
-/// use warpfold::{gradients::Order, ops::element::Type, plan::TensorsPlan};
-///
-/// let plan = TensorsPlan::new(Order::L2, &[(Type::Bf16, 4096 * 4096), (Type::F32, 4096), (Type::F32, 0)])?;
-/// assert_eq!((plan.count, plan.elements, plan.bytes()), (3, 16_781_312, 33_570_816));
-/// assert_eq!((plan.leaves, plan.tiles, plan.blocks), (1, 8197, 2050));
-/// # Ok::<(), warpfold::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TensorsPlan {
-    /// The kernel of the norm.
-    pub entry: &'static Entry,
-    /// The kernel that clips.
-    pub clip: &'static Entry,
-    /// How many tensors there are.
-    pub count: usize,
-    /// Elements of all of them.
-    pub elements: u64,
-    /// Their bytes.
-    bytes: u64,
-    /// Leaves of a tile: a power of two.
-    pub leaves: u32,
-    /// Tiles of all tensors, a warp for each.
-    pub tiles: u64,
-    /// Blocks in the grid.
-    pub blocks: u32,
-}
 
 /// Warps of a block.
 const WARPS: u32 = 4;
@@ -55,13 +25,22 @@ const MOST_LEAVES: u64 = 8;
 
 const _: () = assert!(MOST_LEAVES <= gradients::MOST_LEAVES as u64);
 
-impl TensorsPlan {
-    /// Of tensors of as many elements of those types.
+impl Plan {
+    /// Of the norm of a list of tensors, of as many elements of those types. [`clip_entry`] multiplies them in the same shape. Either is one launch, whatever the list.
+    ///
+    /// ```
+    /// use warpfold::{gradients::Order, ops::element::Type, plan::Plan};
+    ///
+    /// let plan = Plan::list(Order::L2, &[(Type::Bf16, 4096 * 4096), (Type::F32, 4096), (Type::F32, 0)])?;
+    /// assert_eq!((plan.count, plan.elements(), plan.bytes()), (3, 16_781_312, 33_570_816));
+    /// assert_eq!((plan.shape.leaves_per_warp, plan.tiles, plan.shape.blocks), (1, 8197, 2050));
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Parameter`] of an order that has no meaning; [`TensorFault::Type`]; [`TensorFault::TooLong`]; [`Error::GridOverflow`].
-    pub fn new(order: Order, tensors: &[(Type, u64)]) -> Result<Self, Error> {
+    pub fn list(order: Order, tensors: &[(Type, u64)]) -> Result<Self, Error> {
         order.check()?;
         let (mut bytes, mut elements, mut leaves) = (0, 0, 0);
         for (tensor, (element, len)) in tensors.iter().enumerate() {
@@ -74,46 +53,17 @@ impl TensorsPlan {
         let enough = (leaves / ENOUGH_TILES).clamp(1, MOST_LEAVES);
         let leaves = 1 << enough.ilog2();
         let tiles = first_tiles(tensors, leaves).last().map_or(0, |(_, end)| end);
-        let blocks = tiles.div_ceil(WARPS.into()).max(1);
-        let count = tensors.len();
-        let overflow = Error::GridOverflow {
-            count: count as u64,
-            blocks,
+        let count = tensors.len() as u64;
+        let shape = Shape {
+            warps: WARPS,
+            leaves_per_warp: leaves as u32,
+            blocks: blocks(count, tiles.div_ceil(WARPS.into()))?,
         };
+        let entry = gradients::find(order.entry()).expect("built for every order");
         Ok(Self {
-            entry: gradients::find(order.entry()).expect("built for every order"),
-            clip: gradients::find(gradients::CLIP).expect("built"),
-            count,
-            elements,
-            bytes,
-            leaves: leaves as u32,
-            tiles,
-            blocks: i32::try_from(blocks).map_err(|_| overflow)? as u32,
+            ending: Ending::Norm { bytes },
+            ..Self::folds(entry, [count, elements], shape, tiles)
         })
-    }
-
-    /// Threads of a block.
-    #[must_use]
-    pub fn threads(&self) -> u32 {
-        WARPS * LANES
-    }
-
-    /// Bytes that the norm reads; clipping reads and writes as many.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Words of a workspace: tickets first, then slots, of each tile and each tensor.
-    #[must_use]
-    pub fn workspace_words(&self) -> u64 {
-        self.tickets() * (1 + self.entry.state_words as u64)
-    }
-
-    /// How many tickets there are, and slots.
-    #[must_use]
-    pub fn tickets(&self) -> u64 {
-        self.tiles + self.count as u64
     }
 
     /// The table of tensors at those addresses.
@@ -129,7 +79,7 @@ impl TensorsPlan {
             }));
         }
         let mut table = Vec::with_capacity(tensors.len() + 1);
-        let tiles = first_tiles(tensors, self.leaves.into());
+        let tiles = first_tiles(tensors, self.shape.leaves_per_warp.into());
         for (tensor, (((element, len), start), (first_tile, _))) in tensors.iter().zip(addresses).zip(tiles).enumerate()
         {
             let floats = floats(tensor, *element)?;
@@ -147,6 +97,29 @@ impl TensorsPlan {
         });
         Ok(table)
     }
+
+    pub(super) fn write_list(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shape {
+            leaves_per_warp,
+            blocks,
+            ..
+        } = self.shape;
+        write!(
+            f,
+            "{} of {} tensors, {} elements: {} tiles of {leaves_per_warp} leaves, {blocks} blocks of {} threads",
+            self.entry.name,
+            self.count,
+            self.len,
+            self.tiles,
+            self.threads()
+        )
+    }
+}
+
+/// The kernel that multiplies the tensors of a list in place, by what their norm makes of a bound.
+#[must_use]
+pub fn clip_entry() -> &'static Entry {
+    gradients::find(gradients::CLIP).expect("built")
 }
 
 /// Bytes with those of so many elements more, if all are in the address space.
@@ -191,22 +164,6 @@ fn check(tensor: usize, address: u64, elements: u64, alignment: usize) -> Result
     Ok(())
 }
 
-impl fmt::Display for TensorsPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} of {} tensors, {} elements: {} tiles of {} leaves, {} blocks of {} threads",
-            self.entry.name,
-            self.count,
-            self.elements,
-            self.tiles,
-            self.leaves,
-            self.blocks,
-            self.threads()
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,36 +172,36 @@ mod tests {
 
     #[test]
     fn each_tensor_has_its_tiles() {
-        let plan = TensorsPlan::new(Order::L2, &LIST).unwrap();
+        let plan = Plan::list(Order::L2, &LIST).unwrap();
         let table = plan.table(&LIST, &[0, 2, 4, 8]).unwrap();
         let first: Vec<u64> = table.iter().map(|entry| entry.first_tile).collect();
-        assert_eq!((first, plan.tiles, plan.blocks), (vec![0, 1, 3, 4, 9], 9, 3));
-        assert_eq!((plan.elements, plan.bytes()), (7050, 2 * 2050 + 4 * 5000));
-        let empty = TensorsPlan::new(Order::Inf, &[]).unwrap();
-        assert_eq!((empty.tiles, empty.blocks, empty.tickets()), (0, 1, 0));
+        assert_eq!((first, plan.tiles, plan.shape.blocks), (vec![0, 1, 3, 4, 9], 9, 3));
+        assert_eq!((plan.elements(), plan.bytes()), (7050, 2 * 2050 + 4 * 5000));
+        let empty = Plan::list(Order::Inf, &[]).unwrap();
+        assert_eq!((empty.tiles, empty.shape.blocks, empty.slots()), (0, 1, 0));
         assert_eq!(empty.table(&[], &[]).unwrap(), [TensorEntry::default()]);
     }
 
     #[test]
     fn long_lists_have_larger_tiles_and_few_blocks() {
         let large = vec![(Type::Bf16, 1 << 30); 7];
-        let plan = TensorsPlan::new(Order::L2, &large).unwrap();
-        assert_eq!((plan.leaves, plan.tiles), (8, 7 << 16));
+        let plan = Plan::list(Order::L2, &large).unwrap();
+        assert_eq!((plan.shape.leaves_per_warp, plan.tiles), (8, 7 << 16));
         // More tensors than elements of some, and more than a grid has of blocks.
         let many = vec![(Type::F32, 3); 100_000];
-        assert_eq!(TensorsPlan::new(Order::L2, &many).unwrap().tiles, 100_000);
+        assert_eq!(Plan::list(Order::L2, &many).unwrap().tiles, 100_000);
         let vast = [(Type::F32, 1 << 50)];
-        let error = TensorsPlan::new(Order::L2, &vast).unwrap_err();
+        let error = Plan::list(Order::L2, &vast).unwrap_err();
         assert!(matches!(error, Error::GridOverflow { .. }), "{error}");
     }
 
     #[test]
     fn what_is_wrong_is_named_by_its_place() {
-        let fault = |result: Result<TensorsPlan, Error>| match result.unwrap_err() {
+        let fault = |result: Result<Plan, Error>| match result.unwrap_err() {
             Error::Tensor(fault) => fault,
             other => panic!("{other}"),
         };
-        let of = |list: &[(Type, u64)]| fault(TensorsPlan::new(Order::L2, list));
+        let of = |list: &[(Type, u64)]| fault(Plan::list(Order::L2, list));
         let element = "f64";
         assert_eq!(
             of(&[(Type::F32, 1), (Type::F64, 1)]),
@@ -255,7 +212,7 @@ mod tests {
             of(&[(Type::F32, elements)]),
             TensorFault::TooLong { tensor: 0, elements }
         );
-        let plan = TensorsPlan::new(Order::L2, &LIST).unwrap();
+        let plan = Plan::list(Order::L2, &LIST).unwrap();
         for (addresses, fault) in [
             (&[0, 2, 4][..], TensorFault::Count { prepared: 4, got: 3 }),
             (
@@ -279,9 +236,6 @@ mod tests {
                 other => panic!("{other}"),
             }
         }
-        assert!(matches!(
-            TensorsPlan::new(Order::P(0.5), &[]),
-            Err(Error::Parameter { .. })
-        ));
+        assert!(matches!(Plan::list(Order::P(0.5), &[]), Err(Error::Parameter { .. })));
     }
 }

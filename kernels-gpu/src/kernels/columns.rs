@@ -1,6 +1,7 @@
 //! Columns: extents that are neighbours, so that the 16 bytes a lane reads are an element of each of several. A lane folds those by
 //! themselves, and no lane needs another's until a block's states are combined.
 
+use super::Arguments;
 use crate::{
     element::Item,
     monoids::{Monoid, Words},
@@ -8,7 +9,7 @@ use crate::{
     stages::{
         StateArray,
         each::each,
-        emit::{Output, finish},
+        emit::finish,
         load::{
             columns::LaneColumn,
             extents::Extents,
@@ -16,9 +17,8 @@ use crate::{
             words::{Vectors, WORDS},
         },
         reduce::{
-            grid::{self, TileSlots},
+            grid,
             packed::{Packed, is_of_words},
-            team::Team,
             thread::{eight, fold_eight},
         },
         strategy::COLUMN_LEVELS,
@@ -65,16 +65,16 @@ const fn rounds<T: Item>() -> u32 {
 /// The blocks of one set of answers come after one another, a block for each of the tiles of `tile_slots`. If fewer blocks draw a ticket, it is
 /// one for each cluster and share of the answers: a block combines its cluster's states of such a share first.
 ///
-/// `team.answers` are those of one vector for each of some lanes. Tiles are clusters of [`CLUSTER`], or none is. Slots and tickets are as those of [`reduce_strided`](super::strided::reduce_strided).
+/// A team's answers are those of one vector for each of some lanes. Tiles are clusters of [`CLUSTER`], or none is. Slots and tickets are as those of [`reduce_strided`](super::strided::reduce_strided).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    extents: Extents<T>,
-    team: Team,
-    tile_slots: TileSlots,
-    output: Output,
-) {
+pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, arguments: Arguments<T>) {
+    let Arguments {
+        extents,
+        tile_slots,
+        output,
+        ..
+    } = arguments;
+    let team = arguments.team();
     let mut block = Block::new::<S, T>(simt, team, tile_slots.tiles());
     let mut states = fold_lane(simt, op, extents, team.steps, block);
     let mut share = Share::of(simt, block.of_round());

@@ -10,7 +10,7 @@ use crate::stages::{
         extents::{Array, Extents},
         source::Source,
     },
-    reduce::grid::TileSlots,
+    reduce::{grid::TileSlots, team::Team},
 };
 
 /// All of it, in one parameter: the host writes what the kernel reads. Each field is of 64 bits, for rustc passes the whole as an array
@@ -172,4 +172,17 @@ pub struct Arguments<T: Source> {
     pub answers: u32,
     /// Warps of a team.
     pub warps: u32,
+}
+
+impl<T: Source> Arguments<T> {
+    /// The team of a launch of columns.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[must_use]
+    pub fn team(&self) -> Team {
+        Team {
+            answers: self.answers,
+            warps: self.warps,
+            steps: self.steps,
+        }
+    }
 }

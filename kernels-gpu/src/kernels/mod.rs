@@ -36,7 +36,7 @@ use crate::{
     simt::Simt,
     stages::{
         load::source::Source,
-        reduce::{grid, team::Team},
+        reduce::grid,
         strategy::{FEW_WORDS, Strategy},
     },
 };
@@ -168,22 +168,13 @@ impl OpParams {
 /// Runs a kernel, in the shape that its launch was planned for.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn run<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, kernel: Kernel, arguments: Arguments<T>) {
-    let Arguments {
-        extents,
-        tile_slots,
-        output,
-        steps,
-        answers,
-        warps,
-    } = arguments;
-    let team = Team { answers, warps, steps };
     match kernel {
         Kernel::Row(_) | Kernel::Own => unreachable!("no operator has it"),
-        Kernel::All => whole::reduce_all(simt, op, extents, steps, tile_slots, output),
-        Kernel::Small => whole::reduce_small(simt, op, extents.whole(), tile_slots, output),
-        Kernel::Rows => rows::reduce_rows(simt, op, extents, answers, output),
-        Kernel::Strided => strided::reduce_strided(simt, op, extents, team, tile_slots, output),
-        Kernel::Segments => segments::reduce_segments(simt, op, extents.segments(), steps, tile_slots, output),
+        Kernel::All => whole::reduce_all(simt, op, arguments),
+        Kernel::Small => whole::reduce_small(simt, op, arguments),
+        Kernel::Rows => rows::reduce_rows(simt, op, arguments),
+        Kernel::Strided => strided::reduce_strided(simt, op, arguments),
+        Kernel::Segments => segments::reduce_segments(simt, op, arguments),
     }
 }
 

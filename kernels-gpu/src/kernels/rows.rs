@@ -1,5 +1,6 @@
 //! Extents of at most a leaf that lie in runs: rows, several to a warp where they are short.
 
+use super::Arguments;
 use crate::{
     element::Type,
     monoids::{Bounded, Monoid, Words as _},
@@ -61,7 +62,7 @@ impl Width {
     }
 }
 
-/// Folds each extent, of at most a leaf, to its answer; a warp has `rows` of them.
+/// Folds each extent, of at most a leaf, to its answer; a warp has as many as [answers](Arguments::answers).
 ///
 /// ```text
 /// whole vectors:  thread: 8 vectors, 4 KiB of neighbouring rows a warp ─ warp: a transposing butterfly ─ finish, all lanes at once
@@ -70,7 +71,13 @@ impl Width {
 ///
 /// All threads of the grid call this alike, in as many warps as the extents need.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, extents: Extents<T>, rows: u32, output: Output) {
+pub fn reduce_rows<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, arguments: Arguments<T>) {
+    let Arguments {
+        extents,
+        answers: rows,
+        output,
+        ..
+    } = arguments;
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let first = warp * u64::from(rows);
     if first >= extents.count() {

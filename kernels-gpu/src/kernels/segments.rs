@@ -2,6 +2,7 @@
 
 mod short;
 
+use super::Arguments;
 use crate::{
     element::Type,
     monoids::{Monoid, Words},
@@ -41,17 +42,18 @@ pub const fn places(element: Type, len: u64, count: u64) -> u64 {
 ///
 /// Of the largest states no segment is short.
 ///
-/// A tile has `leaves` leaves, a power of two, at most [as many](Strategy::most_leaves_of_segments) as there is room for; there are as many warps as tiles in [`places`]. No warp
+/// A tile has as many leaves as [steps](Arguments::steps), a power of two, at most [as many](Strategy::most_leaves_of_segments) as there is room for; there are as many warps as tiles in [`places`]. No warp
 /// waits for another. There are slots and tickets for twice as many tiles as the array has whole ones. All threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    segments: Segments<T>,
-    leaves: u32,
-    tile_slots: TileSlots,
-    output: Output,
-) {
+pub fn reduce_segments<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, arguments: Arguments<T>) {
+    let Arguments {
+        extents,
+        tile_slots,
+        output,
+        steps: leaves,
+        ..
+    } = arguments;
+    let segments = extents.segments();
     if is_vast(M::State::COUNT) {
         return reduce_one_by_one(simt, op, segments, leaves, tile_slots, output);
     }

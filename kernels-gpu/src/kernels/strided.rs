@@ -1,20 +1,15 @@
 //! Extents whose elements lie anywhere: columns, middle axes, any strides. Neighbouring lanes fold neighbouring extents, so that
 //! what they read lies together.
 
-use super::columns::reduce_columns;
+use super::{Arguments, columns::reduce_columns};
 use crate::{
     element::Type,
     monoids::Monoid,
     simt::Simt,
     stages::{
-        emit::{Output, finish},
-        load::{extents::Extents, source::Source},
-        reduce::{
-            apart,
-            grid::{self, TileSlots},
-            in_order,
-            team::Team,
-        },
+        emit::finish,
+        load::source::Source,
+        reduce::{apart, grid, in_order, team::Team},
         strategy::Strategy,
     },
     tree::{LANES, ROWS, leaf_elements, vector_elements},
@@ -47,16 +42,16 @@ pub const fn parts(element: Type, len: u64) -> u64 {
 /// lanes are those of [`reduce_columns`]. There is a slot for each tile and lane of the teams' answers, and a ticket for each set of teams, unless there is but one tile. All threads of the
 /// grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    extents: Extents<T>,
-    team: Team,
-    tile_slots: TileSlots,
-    output: Output,
-) {
+pub fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, arguments: Arguments<T>) {
+    let Arguments {
+        extents,
+        tile_slots,
+        output,
+        ..
+    } = arguments;
+    let team = arguments.team();
     if const { Strategy::of::<T, M>().has_columns() } && team.answers > LANES {
-        return reduce_columns(simt, op, extents, team, tile_slots, output);
+        return reduce_columns(simt, op, arguments);
     }
     let tiles = (tile_slots.tiles() as u32).max(1);
     let tile = simt.block() % tiles;

@@ -1,15 +1,13 @@
 //! Extents of any length, each by one block or by several: whole arrays, and rows of more than a leaf.
 
+use super::Arguments;
 use crate::{
     element::Type,
     monoids::Monoid,
     simt::Simt,
     stages::{
-        emit::{Output, finish},
-        load::{
-            extents::{Extents, Input},
-            source::Source,
-        },
+        emit::finish,
+        load::{extents::Extents, source::Source},
         narrow,
         reduce::{
             block::{self, Turn},
@@ -42,14 +40,14 @@ pub const fn tile_elements(element: Type, warps: u32, leaves_per_warp: u32) -> u
 ///
 /// An extent has fewer than 2³² tiles. There is a slot for each, and a ticket for each extent unless it is one tile. All threads of the grid call this alike.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    extents: Extents<T>,
-    leaves_per_warp: u32,
-    tile_slots: TileSlots,
-    output: Output,
-) {
+pub fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, arguments: Arguments<T>) {
+    let Arguments {
+        extents,
+        tile_slots,
+        output,
+        steps: leaves_per_warp,
+        ..
+    } = arguments;
     let (block, input) = if extents.count() == 1 {
         (simt.block(), extents.whole())
     } else {
@@ -102,13 +100,8 @@ fn extent_of<S: Simt, T: Source>(simt: S, extents: Extents<T>, tile_slots: TileS
 ///
 /// The number of warps in a block is a power of two, at most 32; there is a block for each tile, and at least one.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    input: Input<T>,
-    tile_slots: TileSlots,
-    output: Output,
-) {
+pub fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, arguments: Arguments<T>) {
+    let (input, tile_slots) = (arguments.extents.whole(), arguments.tile_slots);
     let leaf = u64::from(simt.block() * simt.warps() + simt.warp());
     let mut mine = op.identity();
     if leaf < leaves::<T>(input.len()) {
@@ -124,6 +117,6 @@ pub fn reduce_small<S: Simt, T: Source, M: Monoid<T>>(
         }
     }
     if simt.thread() == 0 {
-        finish(simt, op, input.len(), total, output, 0);
+        finish(simt, op, input.len(), total, arguments.output, 0);
     }
 }

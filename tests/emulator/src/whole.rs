@@ -80,14 +80,7 @@ pub fn reduce_all<T: Element, M: Monoid<T>>(
         "{shape:?} is none that the kernel allows"
     );
     fold::<T, M>(values, misalign, shape, seed, |lane, arguments| {
-        whole::reduce_all(
-            lane,
-            op,
-            arguments.extents,
-            arguments.steps,
-            arguments.tile_slots,
-            arguments.output,
-        )
+        whole::reduce_all(lane, op, arguments)
     })
 }
 
@@ -109,13 +102,7 @@ pub fn reduce_small<T: Element, M: Monoid<T>>(
 ) -> Result<Folded<M::Answer, M::State>, Fault> {
     let shape = shape_of_small::<T>(values.len(), threads);
     fold::<T, M>(values, misalign, shape, seed, |lane, arguments| {
-        whole::reduce_small(
-            lane,
-            op,
-            arguments.extents.whole(),
-            arguments.tile_slots,
-            arguments.output,
-        );
+        whole::reduce_small(lane, op, arguments);
     })
 }
 

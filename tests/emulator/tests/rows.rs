@@ -137,19 +137,15 @@ fn emulated<T: Element, R: Reduction<T>>(
     };
     let passed = kernels::Launch {
         arrays: [array, Array::NONE],
-        len: plan.len,
-        count: plan.count,
         layout,
         answer: answer.start().cast(),
-        ..kernels::Launch::NOTHING
+        ..plan.launch()
     };
     // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
     let arguments: Arguments<T> = unsafe { passed.arguments() };
     let monoid = op.monoid();
     let config = Launch::new(plan.shape.blocks, plan.threads(), seed);
-    let kernel = |lane: Lane<'_>| {
-        reduce_rows(lane, monoid, arguments.extents, plan.team.answers, arguments.output);
-    };
+    let kernel = |lane: Lane<'_>| reduce_rows(lane, monoid, arguments);
     let ran = if is_counted {
         launch_traced(&config, &mut memory, kernel).map(|(_, events)| Counts::of(&events))
     } else {

@@ -6,7 +6,7 @@ use warpfold::{
     layout::{Axes, Extents, Layout},
     ops::{Sum, element::Type},
     plan::{
-        RowPlan,
+        Plan,
         row::{Lie, Purpose, RowProblem},
     },
     row::{self, MeanAndDeviation, Operation, Row, RowElement},
@@ -434,7 +434,7 @@ fn groups_are_within_the_bounds_of_norms() {
 #[test]
 fn states_that_are_asked_for_are_folded_alone() {
     for (size, levels) in [([2, 4], vec![1]), ([1, 5000], vec![20, 1])] {
-        let plan = RowPlan::of(RowProblem {
+        let plan = Plan::rows(RowProblem {
             library: &LIBRARY,
             op: "norm_gradient",
             element: Type::F32,
@@ -444,7 +444,10 @@ fn states_that_are_asked_for_are_folded_alone() {
             purpose: Purpose::States,
         });
         let plan = plan.expect("a plan");
-        assert_eq!((plan.way, plan.is_split, plan.levels()), (Way::Leaf, true, levels));
+        assert_eq!(
+            (plan.way(), plan.is_split(), plan.levels()),
+            (Some(Way::Leaf), true, levels)
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use warpfold::{
     Error, RowFault, View,
     layout::Layout,
     plan::{
-        RowPlan,
+        Plan,
         row::{Lie, Purpose, RowProblem},
     },
     row,
@@ -191,7 +191,7 @@ fn kernels_are_those_of_the_operations_own_library() {
                 (Lie::InRuns, 9),
                 (Lie::Apart, 9000),
             ] {
-                let plan = RowPlan::of(RowProblem {
+                let plan = Plan::rows(RowProblem {
                     library,
                     op,
                     element,

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use cust::memory::{CopyDestination, DeviceBuffer, DevicePointer, DeviceSlice};
 use warpfold_kernels::element::Element;
 
-use super::{Ready, RowPlaces};
+use super::{ReadyRows, RowPlaces};
 use crate::{
     Error,
     gpu::{
@@ -89,9 +89,9 @@ impl<Op: Operation> Row<'_, Op> {
         if let Some((of, _)) = &mut row.targets {
             *of = crate::row::Targets::Later { of_64_bits: true }.into();
         }
-        let ready = Ready::new(gpu, &row, &layout, [<V::Element as Element>::TYPE, U::TYPE], Op::KNOWS)?;
-        let mut workspace = ready.workspace()?;
-        let count = ready.plan.count as usize;
+        let rows = ReadyRows::new(gpu, &row, &layout, [<V::Element as Element>::TYPE, U::TYPE], Op::KNOWS)?;
+        let mut workspace = rows.workspace()?;
+        let count = rows.ready.plan.count as usize;
         let scratch = gpu.scratch();
         let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(gpu.context())?;
@@ -142,7 +142,7 @@ impl<Op: Operation> Row<'_, Op> {
             },
         };
         // SAFETY: all memory is this call's own, and waited for.
-        let states = unsafe { ready.enqueue(scratch.stream.as_inner(), &places, &mut workspace)? };
+        let states = unsafe { rows.enqueue(scratch.stream.as_inner(), &places, &mut workspace)? };
         scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
         let known = if row.op.knows_sums() {
             sums_of_rows(states, count)?

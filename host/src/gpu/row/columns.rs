@@ -7,10 +7,10 @@ use cust::{memory::CopyDestination, memory::DeviceBuffer, stream::Stream};
 use warpfold_kernels::{
     element::{Element, Type},
     kernels::{
-        Entry, Launch, RowOperands,
+        Launch, OpParams, RowOperands,
         rowwise::{Mode, RowFlags, RowParams, Second, find_columns},
     },
-    tree::VECTOR_BYTES,
+    tree::{LANES, VECTOR_BYTES},
 };
 
 use super::{call::Uploaded, kind_of};
@@ -20,13 +20,14 @@ use crate::{
         Gpu, Prepared, Workspace,
         answers::upload,
         context::{self, Bound},
-        launch::{self, Function, Placement, Strides, array_of, device},
-        memory::DeviceMemory,
+        launch::{self, device},
+        ready::{Ready, Strides},
         status::{self, Status as _},
     },
     layout::{Axes, Extents, Layout},
     operand::AsView,
     ops::Sum,
+    plan::{Plan, Shape},
     row::{ColumnGradients, NormColumns, RowElement, columns::Columns},
 };
 
@@ -35,13 +36,7 @@ const THREADS: u32 = 128;
 
 /// The gradients of a norm's weights and biases on one GPU: planned, its kernels loaded. A launch allocates nothing and waits for nothing.
 pub struct PreparedColumns<T> {
-    gpu: Gpu,
-    entry: &'static Entry,
-    function: Function,
-    place: Placement,
-    /// Rows, and elements of each.
-    size: [u64; 2],
-    chunks: u64,
+    ready: Ready,
     /// What sums the chunks' sums.
     sum: Prepared<Sum, f32>,
     elements: PhantomData<fn(T)>,
@@ -69,29 +64,20 @@ impl<T: RowElement> PreparedColumns<T> {
             op: "norm_column_gradient",
             element: element.name(),
         })?;
-        let _bound = Bound::to(gpu.context())?;
-        let strides = |array: usize| {
-            let extents = &columns.from[array];
-            Strides {
-                first: extents.offset,
-                stride: extents.stride(),
-                step: extents.stride_within(),
-                reach: columns.reach[array].unwrap_or((0, 0)),
-            }
-        };
         let [from, other] = &columns.from;
+        let strides = |array: usize| Strides::of(&columns.from[array], columns.reach[array]);
         let several = from.has_several() || other.has_several();
-        let layout = several.then(|| {
-            let numbers = Extents::dimensions_of(&columns.from);
-            DeviceMemory::of_numbers(gpu, &numbers)
-        });
+        let layout = several.then(|| Extents::dimensions_of(&columns.from));
+        let chunks = columns.sums.shape()[0];
+        // How many blocks there are each launch says: of aligned rows a lane has several columns.
+        let shape = Shape {
+            warps: THREADS / LANES,
+            leaves_per_warp: 1,
+            blocks: 1,
+        };
+        let plan = Plan::folds(entry, [from.count, from.len], shape, chunks);
         Ok(Self {
-            gpu: gpu.clone(),
-            entry,
-            function: gpu.inner.modules.function(entry)?,
-            place: Placement::new(2, strides, layout.transpose()?),
-            size: [from.count, from.len],
-            chunks: columns.sums.shape()[0],
+            ready: Ready::new(gpu, plan, [strides(0), strides(1)], layout, OpParams::default())?,
             sum: gpu.prepare_axes(Sum, &columns.sums, &Axes::of(&[0]))?,
             elements: PhantomData,
         })
@@ -101,7 +87,7 @@ impl<T: RowElement> PreparedColumns<T> {
     #[must_use]
     pub fn early(self) -> Self {
         Self {
-            function: self.function.early(),
+            ready: self.ready.early(),
             sum: self.sum.early(),
             ..self
         }
@@ -113,12 +99,12 @@ impl<T: RowElement> PreparedColumns<T> {
     ///
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
     pub fn workspace(&self) -> Result<Workspace, Error> {
-        Workspace::new(&self.gpu, self.workspace_words(), self.sum.plan().ticket_words())
+        Workspace::new(&self.ready.gpu, self.workspace_words(), self.sum.plan().ticket_words())
     }
 
     /// Words of a workspace: what the sum of sums needs, then the sums of chunks.
     fn workspace_words(&self) -> u64 {
-        self.first_sum() + 2 * self.chunks * self.size[1]
+        self.first_sum() + 2 * self.ready.plan.tiles * self.ready.plan.len
     }
 
     /// The word of a workspace that is the first sum: at a multiple of what vectors are aligned to.
@@ -141,11 +127,14 @@ impl<T: RowElement> PreparedColumns<T> {
         places: &ColumnPlaces,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        let _bound = launch::bind(&self.gpu, stream)?;
-        let [count, len] = self.size;
+        let Ready {
+            gpu, plan, function, ..
+        } = &self.ready;
+        let _bound = launch::bind(gpu, stream)?;
+        let &Plan { count, len, .. } = plan;
         let (words, tickets) = (self.workspace_words() as usize, self.sum.plan().ticket_words());
         // SAFETY: passed on to the caller.
-        let start = unsafe { workspace.for_launch(&self.gpu, stream.as_inner(), words, tickets)? };
+        let start = unsafe { workspace.for_launch(gpu, stream.as_inner(), words, tickets)? };
         let sums = start + 4 * self.first_sum();
         let bytes = T::TYPE.bytes();
         let is_empty = count == 0 || len == 0;
@@ -169,38 +158,34 @@ impl<T: RowElement> PreparedColumns<T> {
                 len
             };
             let of_chunk = lanes.div_ceil(THREADS.into());
-            let blocks = of_chunk.saturating_mul(self.chunks);
+            let blocks = of_chunk.saturating_mul(plan.tiles);
             let blocks = i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32;
             let passed = Launch {
                 blocks: of_chunk,
                 ..passed
             };
-            let shape = [blocks, THREADS, 1];
+            let shape = [blocks, plan.threads(), 1];
             // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
-            unsafe { launch::launch_passing(self.function, shape, stream.as_inner(), passed)? };
+            unsafe { launch::launch_passing(*function, shape, stream.as_inner(), passed)? };
         }
         // SAFETY: passed on to the caller; the sums are this workspace's.
         unsafe { self.sum.launch_raw(stream, [sums, 0], places.output, workspace) }
     }
 
     fn passed(&self, places: &ColumnPlaces, sums: u64) -> Result<Launch, Error> {
-        let [count, len] = self.size;
-        let array = |i: usize, address: u64| array_of(self.place.arrays[i], address, T::TYPE.bytes());
+        let Plan { entry, len, .. } = self.ready.plan;
         let params = RowParams::default();
         let flags = RowFlags {
-            from: kind_of(self.entry.op, T::TYPE)?,
-            out: kind_of(self.entry.op, Type::F32)?,
-            columns: [kind_of(self.entry.op, T::TYPE)?; 2],
+            from: kind_of(entry.op, T::TYPE)?,
+            out: kind_of(entry.op, Type::F32)?,
+            columns: [kind_of(entry.op, T::TYPE)?; 2],
             mode: Mode::Whole,
             second: Second::Nothing,
             wide_targets: false,
             is_folded: false,
         };
+        let inputs = [places.input, places.gradients];
         let passed = Launch {
-            arrays: [array(0, places.input), array(1, places.gradients)],
-            len,
-            count,
-            layout: device(self.place.layout.as_ref().map_or(0, DeviceMemory::address)),
             answer: device(sums),
             flags: flags.bits(params),
             numbers: params.bits(),
@@ -209,9 +194,9 @@ impl<T: RowElement> PreparedColumns<T> {
                 known: [places.means, places.reciprocals, 0, 0].map(device),
                 ..RowOperands::NONE
             },
-            ..Launch::NOTHING
+            ..self.ready.passed(inputs, [T::TYPE.bytes(); 2])
         };
-        Ok(passed.widened(self.entry.element))
+        Ok(passed.widened(entry.element))
     }
 }
 

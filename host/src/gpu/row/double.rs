@@ -3,11 +3,10 @@
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold_kernels::{
     kernels::{
-        Array, Launch, RowOperands,
+        Launch, OpParams, RowOperands,
         rowwise::{NormF64, RUN, RowFlags, find_doubles},
     },
     stages::columns::Floats,
-    tree::LANES,
 };
 
 use super::call::{Uploaded, room_for};
@@ -16,13 +15,15 @@ use crate::{
     gpu::{
         Gpu,
         context::{self, Bound},
-        launch::{self, Placement, Strides, array_of, device},
+        launch::device,
         memory::DeviceMemory,
+        ready::{Ready, Strides},
         status::Status as _,
     },
     layout::{Axes, Extents, Layout},
     operand::AsView,
     ops::SumOfSquares,
+    plan::{self, Plan, Shape},
     room::room,
     row::{DoubleNorm, MEAN_VARIANCE, Mapped, Row, Rows64, Statistics},
 };
@@ -91,39 +92,25 @@ impl<Op: DoubleNorm> Row<'_, Op> {
         let folded = fold(gpu, norm, input.address(), &rows, &axes)?;
         let [weights, biases] = columns.map(|column| Uploaded::new(column.as_deref().map(bytemuck::cast_slice)));
         let (weights, biases) = (weights?, biases?);
-        let upload = |numbers: Vec<u64>| DeviceMemory::of_numbers(gpu, &numbers);
-        let dimensions = from
-            .has_several()
-            .then(|| upload(Extents::dimensions_of(&[from.clone(), from.clone()])))
-            .transpose()?;
-        let out_layout = problem
-            .to
-            .has_several()
-            .then(|| upload(problem.to.dimensions()))
-            .transpose()?;
+        let layout_of = |extents: &Extents, numbers: Vec<u64>| extents.has_several().then_some(numbers);
+        let out_layout = layout_of(&problem.to, problem.to.dimensions());
+        let out_layout = out_layout.map(|numbers| DeviceMemory::of_numbers(gpu, &numbers));
+        let out_layout = out_layout.transpose()?;
+        let dimensions = layout_of(&from, Extents::dimensions_of(&[from.clone(), from.clone()]));
+        let strides = [Strides::of(&from, layout.reach()), Strides::default()];
+        let ready = Ready::new(gpu, plan_of(&from)?, strides, dimensions, OpParams::default())?;
         let (answers, known) = (
             room_for(8 * in_order.len() as usize)?,
             room_for(16 * from.count as usize)?,
         );
         context::wait_for_default_stream()?;
         let at = known.as_device_ptr().as_raw();
-        let strides = |_: usize| Strides {
-            first: from.offset,
-            stride: from.stride(),
-            step: from.stride_within(),
-            reach: layout.reach().unwrap_or((0, 0)),
-        };
-        let place = Placement::new(1, strides, dimensions);
         let params = norm.params();
         let flags = RowFlags {
             is_folded: from.folded.len() > 1,
             ..RowFlags::of(Floats::F32)
         };
         let passed = Launch {
-            arrays: [array_of(place.arrays[0], input.address(), 8), Array::NONE],
-            len: from.len,
-            count: from.count,
-            layout: device(place.layout.as_ref().map_or(0, DeviceMemory::address)),
             answer: device(answers.as_device_ptr().as_raw()),
             flags: flags.bits(params),
             state: device(folded.as_device_ptr().as_raw()),
@@ -137,11 +124,14 @@ impl<Op: DoubleNorm> Row<'_, Op> {
                 known: [at, at + 8 * from.count, 0, 0].map(device),
                 ..RowOperands::NONE
             },
-            ..Launch::NOTHING
+            ..ready.passed([input.address(), 0], [8; 2])
         };
         if from.count > 0 {
+            let scratch = gpu.scratch();
+            let scratch = scratch.as_ref().expect("present until dropped");
             // SAFETY: all memory is this call's own, and waited for.
-            unsafe { map(gpu, passed)? };
+            unsafe { ready.go(scratch.stream.as_inner(), passed)? };
+            scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
         }
         let statistics = download(&known, 2 * from.count)?;
         let (means, reciprocals) = statistics.split_at(from.count as usize);
@@ -158,21 +148,13 @@ impl<Op: DoubleNorm> Row<'_, Op> {
     }
 }
 
-/// Launches the map, and waits. The context is current.
-///
-/// # Safety
-///
-/// What is passed is valid for what the kernel reads and writes.
-unsafe fn map(gpu: &Gpu, passed: Launch) -> Result<(), Error> {
-    let count = passed.count;
-    let warps = count.saturating_mul(passed.len.div_ceil(RUN.into()).max(1));
-    let blocks = warps.div_ceil(WARPS.into());
-    let blocks = i32::try_from(blocks).map_err(|_| Error::GridOverflow { count, blocks })? as u32;
-    let function = gpu.inner.modules.function(find_doubles())?;
-    let scratch = gpu.scratch();
-    let scratch = scratch.as_ref().expect("present until dropped");
-    let shape = [blocks, WARPS * LANES, 1];
-    // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
-    unsafe { launch::launch_passing(function, shape, scratch.stream.as_inner(), passed)? };
-    scratch.stream.synchronize().or_fail("cuStreamSynchronize")
+/// The plan of the map.
+fn plan_of(from: &Extents) -> Result<Plan, Error> {
+    let warps = from.count.saturating_mul(from.len.div_ceil(RUN.into()).max(1));
+    let shape = Shape {
+        warps: WARPS,
+        leaves_per_warp: 1,
+        blocks: plan::blocks(from.count, warps.div_ceil(WARPS.into()))?,
+    };
+    Ok(Plan::folds(find_doubles(), [from.count, from.len], shape, 1))
 }

@@ -14,15 +14,15 @@ use warpfold_kernels::{
     },
 };
 
-use super::{KNOWN_THREADS, Ready, RowPlaces};
+use super::{KNOWN_THREADS, ReadyRows, RowPlaces};
 use crate::{
     Error,
     gpu::{
         Workspace,
-        launch::{self, Function, array_of, device},
+        launch::{self, Function, device},
         memory::DeviceMemory,
     },
-    plan::RowPlan,
+    plan::Plan,
 };
 
 /// States of rows in device memory, as many of each.
@@ -36,21 +36,14 @@ pub(super) struct StatesOf {
     pub(super) strides: [u64; 2],
 }
 
-impl Ready {
+impl ReadyRows {
     /// What a launch passes, but for what it does and the states that it reads.
     pub(super) fn passed(&self, places: &RowPlaces, kinds: [Kind; 2], states: u64) -> Launch {
-        let bytes = self.plan.entry.element.bytes();
-        let array = |i: usize, address: u64| {
-            let bytes = if i == 1 && self.second == Some(Second::Mask) {
-                1
-            } else {
-                bytes
-            };
-            array_of(self.place.arrays[i], address, bytes)
-        };
-        let mut arrays = [array(0, places.input), array(1, places.other)];
+        let bytes = self.ready.plan.entry.element.bytes();
+        let of_second = if self.second == Some(Second::Mask) { 1 } else { bytes };
+        let mut passed = self.ready.passed([places.input, places.other], [bytes, of_second]);
         if self.second.is_none() {
-            arrays[1].start = ptr::null();
+            passed.arrays[1].start = ptr::null();
         }
         let (period, shown) = self.causal.unwrap_or((0, 0));
         let (wide_targets, ignored) = self.targets.unwrap_or((false, 0));
@@ -71,18 +64,11 @@ impl Ready {
             0
         };
         Launch {
-            arrays,
-            len: self.plan.len,
-            count: self.plan.count,
-            layout: device(self.place.layout.as_ref().map_or(0, DeviceMemory::address)),
             answer: device(if self.maps { places.output } else { 0 }),
             flags: flags.bits(self.params),
             numbers: self.params.bits(),
             slots: device(states),
             state: device(states),
-            tiles: self.plan.leaves,
-            blocks: self.plan.blocks_of_row.into(),
-            steps: self.plan.run.into(),
             rows: RowOperands {
                 stride: self.out_strides[0],
                 step: self.out_strides[1],
@@ -99,7 +85,7 @@ impl Ready {
                 before,
                 others,
             },
-            ..Launch::NOTHING
+            ..passed
         }
     }
 
@@ -117,21 +103,20 @@ impl Ready {
         // SAFETY: passed on to the caller.
         let states = unsafe { self.states_in(workspace, stream)? };
         let kinds = self.check(places)?;
-        if self.plan.count == 0 {
+        if self.ready.plan.count == 0 {
             return Ok(states);
         }
         let passed = self.passed(places, kinds, states);
         let (plan, function) = self.of_launch(&passed)?;
         let passed = Launch {
-            blocks: plan.blocks_of_row.into(),
-            steps: plan.run.into(),
+            blocks: plan.blocks_that_meet().into(),
+            steps: plan.steps().into(),
             ..passed
         };
         // SAFETY: passed on to the caller.
         unsafe {
-            if !plan.is_split {
-                let shape = [plan.blocks, plan.threads(), plan.cluster()];
-                self.go(stream, function, passed, shape)?;
+            if !plan.is_split() {
+                self.go(stream, function, passed, shape_of(plan))?;
                 return Ok(states);
             }
             let of_rows = self.fold(stream, (plan, function), passed, None)?;
@@ -148,7 +133,7 @@ impl Ready {
     ///
     /// As [`enqueue`](Self::enqueue).
     unsafe fn go(&self, stream: CUstream, function: &Function, passed: Launch, shape: [u32; 3]) -> Result<(), Error> {
-        let passed = passed.widened(self.plan.entry.element);
+        let passed = passed.widened(self.ready.plan.entry.element);
         let function = if self.is_early { function.early() } else { *function };
         // SAFETY: the entry has this one parameter; that what it points to is valid is the caller's word.
         unsafe { launch::launch_passing(function, shape, stream, passed) }
@@ -163,19 +148,12 @@ impl Ready {
     pub(super) unsafe fn fold(
         &self,
         stream: CUstream,
-        (plan, function): (&RowPlan, &Function),
+        (plan, function): (&Plan, &Function),
         passed: Launch,
         last: Option<u64>,
     ) -> Result<(u64, u64), Error> {
         // SAFETY: passed on to the caller.
-        unsafe {
-            self.go(
-                stream,
-                function,
-                passed.of_mode(Mode::Fold),
-                [plan.blocks, plan.threads(), 1],
-            )?
-        };
+        unsafe { self.go(stream, function, passed.of_mode(Mode::Fold), shape_of(plan))? };
         let words = plan.entry.state_words as u64;
         let (levels, combines) = (plan.levels(), plan.combines());
         // Where the last are to go somewhere, they do: of one state of each row, what is launched for it is a copy.
@@ -219,7 +197,7 @@ impl Ready {
             answer: device(to),
             ..passed
         };
-        let count = self.plan.count;
+        let count = self.ready.plan.count;
         let groups = from.count.div_ceil(MOST_STATES.into()).max(1).saturating_mul(count);
         let blocks = i32::try_from(groups.div_ceil(8)).map_err(|_| Error::GridOverflow { count, blocks: groups })?;
         // SAFETY: passed on to the caller.
@@ -234,7 +212,7 @@ impl Ready {
     pub(super) unsafe fn map(
         &self,
         stream: CUstream,
-        (plan, function): (&RowPlan, &Function),
+        (plan, function): (&Plan, &Function),
         passed: Launch,
         (of_rows, states_of_row): (u64, u64),
     ) -> Result<(), Error> {
@@ -245,7 +223,7 @@ impl Ready {
         // SAFETY: passed on to the caller.
         unsafe {
             let Some(known) = &self.known else {
-                return self.go(stream, function, map, [plan.blocks, plan.threads(), 1]);
+                return self.go(stream, function, map, shape_of(plan));
             };
             let lanes = lanes_of(states_of_row as u32);
             let blocks = plan.count.div_ceil((KNOWN_THREADS / lanes).into());
@@ -258,4 +236,8 @@ impl Ready {
             )
         }
     }
+}
+
+fn shape_of(plan: &Plan) -> [u32; 3] {
+    [plan.shape.blocks, plan.threads(), plan.cluster]
 }

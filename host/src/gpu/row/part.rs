@@ -5,7 +5,7 @@ use cust::{memory::DeviceBuffer, stream::Stream, sys::CUstream};
 use warpfold_kernels::{element::Element, stages::reduce::leaf::MOST_STATES};
 
 use super::{
-    PreparedRow, Ready, RowPlaces,
+    PreparedRow, ReadyRows, RowPlaces,
     call::{Uploaded, download, room_for},
     launches::StatesOf,
 };
@@ -19,7 +19,7 @@ use crate::{
     },
     layout::Layout,
     operand::{AsView, View},
-    plan::RowPlan,
+    plan::Plan,
     row::{Losses, Mapped, Part, Partials, RowElement, Targets},
 };
 
@@ -35,7 +35,7 @@ pub struct PreparedPart<T, U>(PreparedRow<T, U>);
 impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
     /// What will be launched to fold, and again to map.
     #[must_use]
-    pub fn plan(&self) -> &RowPlan {
+    pub fn plan(&self) -> &Plan {
         self.0.plan()
     }
 
@@ -73,7 +73,7 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
     ) -> Result<(), Error> {
         let _bound = self.checked(stream, &[partials])?;
         // SAFETY: passed on to the caller.
-        unsafe { self.ready().fold_part(stream.as_inner(), places, partials, workspace) }
+        unsafe { self.rows().fold_part(stream.as_inner(), places, partials, workspace) }
     }
 
     /// Enqueues what makes of the partial states of that many parts those of whole rows. At `gathered` lie those of the first part, then of the next, in the order
@@ -94,7 +94,7 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
         let _bound = self.checked(stream, &[gathered, combined])?;
         // SAFETY: passed on to the caller.
         unsafe {
-            self.ready()
+            self.rows()
                 .combine_parts(stream.as_inner(), gathered, parts.into(), combined)
         }
     }
@@ -118,16 +118,16 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
     ) -> Result<(), Error> {
         let _bound = self.checked(stream, &[combined])?;
         // SAFETY: passed on to the caller.
-        unsafe { self.ready().map_part(stream.as_inner(), places, combined, workspace) }
+        unsafe { self.rows().map_part(stream.as_inner(), places, combined, workspace) }
     }
 
-    fn ready(&self) -> &Ready {
-        &self.0.ready
+    fn rows(&self) -> &ReadyRows {
+        &self.0.rows
     }
 
     /// The context, made current; the stream is of it, and words can lie at the addresses.
     fn checked(&self, stream: &Stream, addresses: &[u64]) -> Result<Bound<'_>, Error> {
-        let bound = launch::bind(&self.ready().gpu, stream)?;
+        let bound = launch::bind(&self.rows().ready.gpu, stream)?;
         for address in addresses {
             launch::check_alignment(*address, 4)?;
         }
@@ -136,10 +136,10 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
 }
 
 /// Of rows that are split: the context is current, and memory is as [`PreparedPart`] says.
-impl Ready {
+impl ReadyRows {
     /// The targets' elements of partial states.
     fn logits(&self, partials: u64) -> u64 {
-        partials + 4 * STATE * self.plan.count
+        partials + 4 * STATE * self.ready.plan.count
     }
 
     unsafe fn fold_part(
@@ -156,7 +156,7 @@ impl Ready {
             ..*places
         };
         let passed = self.passed(&places, self.check(&places)?, states);
-        if self.plan.count == 0 {
+        if self.ready.plan.count == 0 {
             return Ok(());
         }
         // SAFETY: passed on to the caller.
@@ -165,11 +165,11 @@ impl Ready {
     }
 
     unsafe fn combine_parts(&self, stream: CUstream, gathered: u64, parts: u64, combined: u64) -> Result<(), Error> {
-        if self.plan.count == 0 {
+        if self.ready.plan.count == 0 {
             return Ok(());
         }
         let passed = self.passed(&RowPlaces::default(), self.kinds, 0);
-        let pitch = self.plan.count * Partials::WORDS as u64;
+        let pitch = self.ready.plan.count * Partials::WORDS as u64;
         let states = StatesOf {
             start: gathered,
             count: parts,
@@ -198,7 +198,7 @@ impl Ready {
         // SAFETY: passed on to the caller.
         let states = unsafe { self.states_in(workspace, stream)? };
         let passed = self.passed(places, self.check(places)?, states);
-        if self.plan.count == 0 {
+        if self.ready.plan.count == 0 {
             return Ok(());
         }
         // The targets' elements lie where losses, or log-probabilities, will.
@@ -277,8 +277,8 @@ impl Part<'_> {
         let layout = view.its_layout()?;
         of_rows.check(self.0.problem(&layout)?.from[0].count)?;
         let mut there = There::new::<_, U>(self, gpu, &view)?;
-        let count = there.ready.plan.count;
-        let answers = if there.ready.maps { layout.len() } else { 0 };
+        let count = there.rows.ready.plan.count;
+        let answers = if there.rows.maps { layout.len() } else { 0 };
         let scratch = gpu.scratch();
         let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(gpu.context())?;
@@ -298,7 +298,7 @@ impl Part<'_> {
         // SAFETY: all memory is this call's own, and waited for.
         unsafe {
             there
-                .ready
+                .rows
                 .map_part(stream, &places, combined.address(), &mut there.workspace)?
         };
         scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
@@ -315,7 +315,7 @@ impl Part<'_> {
 
 /// A part of rows that was copied to a device.
 struct There {
-    ready: Ready,
+    rows: ReadyRows,
     workspace: Workspace,
     input: Uploaded,
     targets: Uploaded,
@@ -332,22 +332,22 @@ impl There {
         if let Some((of, _)) = &mut row.targets {
             *of = Targets::Later { of_64_bits: true }.into();
         }
-        let ready = Ready::new(gpu, &row, &layout, [<T as Element>::TYPE, U::TYPE], [false; 4])?;
+        let rows = ReadyRows::new(gpu, &row, &layout, [<T as Element>::TYPE, U::TYPE], [false; 4])?;
         let _bound = Bound::to(gpu.context())?;
         let targets = targets.as_ref().map(|(targets, _)| bytemuck::cast_slice(targets));
         let there = Self {
-            workspace: ready.workspace()?,
+            workspace: rows.workspace()?,
             input: Uploaded::new(Some(bytemuck::cast_slice(view.values)))?,
             targets: Uploaded::new(targets)?,
-            partials: room_for(4 * Partials::WORDS * ready.plan.count as usize)?,
-            ready,
+            partials: room_for(4 * Partials::WORDS * rows.ready.plan.count as usize)?,
+            rows,
         };
         context::wait_for_default_stream()?;
         Ok(there)
     }
 
     fn words(&self) -> u64 {
-        Partials::WORDS as u64 * self.ready.plan.count
+        Partials::WORDS as u64 * self.rows.ready.plan.count
     }
 
     fn places(&self) -> RowPlaces {
@@ -362,6 +362,6 @@ impl There {
     fn fold(&mut self, stream: CUstream) -> Result<(), Error> {
         let (places, partials) = (self.places(), self.partials.as_device_ptr().as_raw());
         // SAFETY: all memory is this one's own, and waited for.
-        unsafe { self.ready.fold_part(stream, &places, partials, &mut self.workspace) }
+        unsafe { self.rows.fold_part(stream, &places, partials, &mut self.workspace) }
     }
 }

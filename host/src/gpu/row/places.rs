@@ -2,7 +2,7 @@
 
 use warpfold_kernels::{element::Type, kernels::rowwise::Second, stages::columns::Floats as Kind};
 
-use super::{Ready, kind_of};
+use super::{ReadyRows, kind_of};
 use crate::{Error, RowFault, gpu::launch};
 
 /// Where a row operation reads and writes: device addresses. 0 stands for nothing.
@@ -27,12 +27,12 @@ pub struct RowPlaces {
     pub known: [u64; 4],
 }
 
-impl Ready {
+impl ReadyRows {
     /// That everything is there which the operation needs, and aligned; and what weights and biases are.
     pub(super) fn check(&self, places: &RowPlaces) -> Result<[Kind; 2], Error> {
         let missing = |what: &'static str| Err(Error::Row(RowFault::Missing { what }));
         let columns = || Ok([self.columns(places.weights)?, self.columns(places.biases)?]);
-        if self.plan.count == 0 {
+        if self.ready.plan.count == 0 {
             return columns();
         }
         // Of rows of nothing, too, something is known: of those that are parts by their targets.
@@ -45,7 +45,7 @@ impl Ready {
         for known in places.known {
             launch::check_alignment(known, 4)?;
         }
-        if self.plan.len == 0 {
+        if self.ready.plan.len == 0 {
             return columns();
         }
         if self.needs_weights && places.weights.0 == 0 {

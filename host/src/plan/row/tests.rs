@@ -17,7 +17,7 @@ fn rows_that_nothing_holds_take_several_launches() {
         (1, Lie::Apart, 16, 1),
         (2, Lie::Apart, 16, 3),
     ] {
-        let plan = RowPlan::new("softmax", Type::Bf16, [9, leaves * LEAF], lie, cluster).expect("a plan");
+        let plan = Plan::mapped_rows("softmax", Type::Bf16, [9, leaves * LEAF], lie, cluster).expect("a plan");
         assert_eq!(plan.launches(), launches, "{plan}");
     }
 }
@@ -44,7 +44,7 @@ fn leaves_are_folded_alone() {
         (Purpose::States, [256, 256 * LEAF], 8, 2),
     ] {
         let of = |op| {
-            RowPlan::of(RowProblem {
+            Plan::rows(RowProblem {
                 library: &LIBRARY,
                 op,
                 element: Type::Bf16,
@@ -58,17 +58,25 @@ fn leaves_are_folded_alone() {
         let plan = of("cross_entropy");
         let leaves = count * len.div_ceil(LEAF);
         assert_eq!(
-            (plan.way, plan.run, plan.launches()),
-            (Way::Fold, run, launches),
+            (plan.way(), plan.shape.leaves_per_warp, plan.launches()),
+            (Some(Way::Fold), run, launches),
             "{plan}"
         );
-        assert_eq!(u64::from(plan.blocks), leaves.div_ceil(4 * u64::from(run)), "{plan}");
+        assert_eq!(
+            u64::from(plan.shape.blocks),
+            leaves.div_ceil(4 * u64::from(run)),
+            "{plan}"
+        );
         // Of an operation without such kernels each leaf has a warp of the kernel that maps.
         let other = of("layer_norm");
-        assert_eq!((other.way, other.run), (Way::Leaf, 0), "{other}");
+        assert_eq!(
+            (other.way(), other.shape.leaves_per_warp),
+            (Some(Way::Leaf), 0),
+            "{other}"
+        );
     }
     let of_len = |len: u64| {
-        let plan = RowPlan::of(RowProblem {
+        let plan = Plan::rows(RowProblem {
             library: &LIBRARY,
             op: "cross_entropy",
             element: Type::Bf16,
@@ -77,18 +85,29 @@ fn leaves_are_folded_alone() {
             cluster: 16,
             purpose: Purpose::Know,
         });
-        plan.expect("a plan").way
+        plan.expect("a plan").way()
     };
-    assert_eq!([of_len((1 << 32) - 8), of_len(1 << 32)], [Way::Fold, Way::Leaf]);
+    assert_eq!(
+        [of_len((1 << 32) - 8), of_len(1 << 32)],
+        [Some(Way::Fold), Some(Way::Leaf)]
+    );
 }
 
 /// The longest rows of f32 are kept in shared memory, where a cluster has room for one.
 #[test]
 fn the_longest_rows_are_kept_by_clusters() {
     let of = |element: Type, size: [u64; 2], cluster: u32| {
-        RowPlan::new("softmax", element, size, Lie::Plain, cluster).expect("a plan")
+        Plan::mapped_rows("softmax", element, size, Lie::Plain, cluster).expect("a plan")
     };
-    let shape = |plan: &RowPlan| (plan.way, plan.warps, plan.cluster(), plan.blocks, plan.launches());
+    let shape = |plan: &Plan| {
+        (
+            plan.way(),
+            plan.shape.warps,
+            plan.cluster,
+            plan.shape.blocks,
+            plan.launches(),
+        )
+    };
     for (count, len, [blocks_of_row, clusters]) in [
         (1024, 262_144, [16, 256]),
         (1022, 262_144, [16, 256]),
@@ -99,12 +118,12 @@ fn the_longest_rows_are_kept_by_clusters() {
     ] {
         let plan = of(Type::F32, [count, len], 16);
         let blocks = blocks_of_row * clusters;
-        assert_eq!(shape(&plan), (Way::Long, 8, blocks_of_row, blocks, 1), "{plan}");
+        assert_eq!(shape(&plan), (Some(Way::Long), 8, blocks_of_row, blocks, 1), "{plan}");
         assert_eq!(plan.dynamic_bytes(), 64 * 1024, "{plan}");
     }
-    let endless = RowPlan::new("softmax", Type::F32, [u64::MAX, 65_540], Lie::Plain, 16);
+    let endless = Plan::mapped_rows("softmax", Type::F32, [u64::MAX, 65_540], Lie::Plain, 16);
     assert!(matches!(endless, Err(Error::GridOverflow { .. })), "{endless:?}");
-    let way = |plan: RowPlan| (plan.way, plan.is_split, plan.dynamic_bytes());
+    let way = |plan: Plan| (plan.way().expect("of rows"), plan.is_split(), plan.dynamic_bytes());
     assert_eq!(way(of(Type::F32, [1024, 65_536], 16)), (Way::Leaf, false, 0));
     assert_eq!(way(of(Type::Bf16, [1024, 262_144], 16)), (Way::Leaf, false, 0));
     // Clusters of 8 have room for half of it, and devices without any for none.
@@ -124,7 +143,7 @@ fn parts_are_folded_and_mapped_apart() {
         (300 * LEAF, &[300, 2, 1]),
     ] {
         for lie in [Lie::Plain, Lie::InRuns, Lie::Apart] {
-            let plan = RowPlan::of(RowProblem {
+            let plan = Plan::rows(RowProblem {
                 library: &LIBRARY,
                 op: "cross_entropy",
                 element: Type::Bf16,
@@ -134,9 +153,13 @@ fn parts_are_folded_and_mapped_apart() {
                 purpose: Purpose::Part,
             })
             .expect("a plan");
-            assert!(plan.is_split && !plan.must_be_plain() && plan.cluster() == 1, "{plan}");
+            assert!(plan.is_split() && !plan.must_be_plain() && plan.cluster == 1, "{plan}");
             assert_eq!(plan.levels(), levels, "{plan}");
-            assert_eq!(plan.workspace_words(), 9 * 4 * levels.iter().sum::<u64>(), "{plan}");
+            assert_eq!(
+                plan.workspace_words() as u64,
+                9 * 4 * levels.iter().sum::<u64>(),
+                "{plan}"
+            );
         }
     }
 }

@@ -141,13 +141,7 @@ pub fn small<M: Monoid<f32>>(op: M, values: &[f32], seed: u64) -> Result<Picture
     let (folded, events) = fold_traced::<f32, M>(values, shape, seed, |lane, arguments| {
         let acts = &acts;
         let op = Watched { op, lane, acts };
-        whole::reduce_small(
-            lane,
-            op,
-            arguments.extents.whole(),
-            arguments.tile_slots,
-            arguments.output,
-        );
+        whole::reduce_small(lane, op, arguments);
     })?;
     let acts = acts.into_inner();
     let mut reader = Reader::new(op, &acts, shape, values.len());

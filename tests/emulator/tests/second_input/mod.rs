@@ -11,10 +11,7 @@ use warpfold_kernels::{
     element::Element,
     kernels::{self, Arguments, Array, Kernel, rows, segments, strided, whole},
     monoids::{Monoid, Words},
-    stages::{
-        load::{around::Around, mask::NO_MASK, source::Source},
-        reduce::team::Team,
-    },
+    stages::load::{around::Around, mask::NO_MASK, source::Source},
     tree::vector_elements,
 };
 
@@ -120,19 +117,12 @@ pub fn emulated<I: Source, M: Monoid<I>, B: Element>(
     }
     let passed = kernels::Launch {
         arrays: arrays_of,
-        len: plan.len,
-        count: plan.count,
         layout,
         slots: slots.start(),
-        tiles: plan.tiles,
         tickets: tickets.start(),
         answer: answer.start().cast(),
         state: state.start(),
-        blocks: plan.blocks_that_meet().into(),
-        steps: plan.steps().into(),
-        answers: plan.team.answers.into(),
-        warps: plan.team.warps.into(),
-        ..kernels::Launch::NOTHING
+        ..plan.launch()
     };
     // SAFETY: the buffers are as the kernel wants them, and the emulator checks every access.
     let arguments: Arguments<I> = unsafe { passed.arguments() };
@@ -140,49 +130,11 @@ pub fn emulated<I: Source, M: Monoid<I>, B: Element>(
     let ran = launch(&config, &mut memory, |lane| {
         // Not any of `kernels::run`, which would all be compiled for each operator.
         match plan.entry.kernel {
-            Kernel::All => {
-                whole::reduce_all(
-                    lane,
-                    op,
-                    arguments.extents,
-                    arguments.steps,
-                    arguments.tile_slots,
-                    arguments.output,
-                );
-            }
-            Kernel::Rows => rows::reduce_rows(lane, op, arguments.extents, arguments.answers, arguments.output),
-            Kernel::Strided => {
-                let Arguments {
-                    answers, warps, steps, ..
-                } = arguments;
-                let team = Team { answers, warps, steps };
-                strided::reduce_strided(
-                    lane,
-                    op,
-                    arguments.extents,
-                    team,
-                    arguments.tile_slots,
-                    arguments.output,
-                );
-            }
-            Kernel::Segments => {
-                let Arguments {
-                    steps,
-                    tile_slots,
-                    output,
-                    ..
-                } = arguments;
-                segments::reduce_segments(lane, op, arguments.extents.segments(), steps, tile_slots, output);
-            }
-            Kernel::Small => {
-                whole::reduce_small(
-                    lane,
-                    op,
-                    arguments.extents.whole(),
-                    arguments.tile_slots,
-                    arguments.output,
-                );
-            }
+            Kernel::All => whole::reduce_all(lane, op, arguments),
+            Kernel::Small => whole::reduce_small(lane, op, arguments),
+            Kernel::Rows => rows::reduce_rows(lane, op, arguments),
+            Kernel::Strided => strided::reduce_strided(lane, op, arguments),
+            Kernel::Segments => segments::reduce_segments(lane, op, arguments),
             Kernel::Row(_) | Kernel::Own => panic!("no operator has it"),
         }
     });

@@ -29,6 +29,7 @@ pub mod ladder;
 mod leaf;
 pub mod monoids;
 pub mod ops;
+mod parameter;
 pub mod rowwise;
 pub mod simt;
 pub mod stages;

@@ -9,7 +9,7 @@
 
 mod rows;
 
-pub use rows::{OwnRowOp, RowOperation};
+pub use crate::{kernels::row_entries::RowOperation, parameter::BadParameter, rowwise::OwnRowOp};
 
 use crate::{
     element::{Item, Type},
@@ -35,26 +35,6 @@ pub trait Operator: Copy + Send + Sync + 'static {
     /// before anything is read.
     fn bad_parameter(self) -> Option<BadParameter> {
         None
-    }
-}
-
-/// A parameter that an operator has no meaning for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BadParameter {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is.
-    pub value: f64,
-    /// What it must be.
-    pub must: &'static str,
-}
-
-impl BadParameter {
-    /// One that must be finite, where it is not.
-    #[must_use]
-    pub fn unless_finite(name: &'static str, value: f64) -> Option<Self> {
-        let must = "finite";
-        (!value.is_finite()).then_some(Self { name, value, must })
     }
 }
 

@@ -25,6 +25,7 @@ use warpfold_kernels::{
         rows::Width,
         rowwise::{RowParams, Second, Way},
     },
+    ops::RowOperation as _,
     rowwise::RowOp,
     stages::columns::{Floats as Kind, Shares},
 };
@@ -43,7 +44,7 @@ use crate::{
         Plan,
         row::{Lie, MOST_BLOCKS, Purpose, RowProblem},
     },
-    row::{Operation, Row, RowElement, Targets, Values},
+    row::{Knowledge as _, Operation, Row, RowElement, Targets, Values},
 };
 
 /// A row operation on one GPU: planned, its kernels loaded. Launch it as often as you like.
@@ -134,7 +135,7 @@ impl ReadyRows {
         };
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
-        let purpose = match (row.op.maps(), row.op.knows_sums()) {
+        let purpose = match (row.op.maps(), Op::Known::ARE_SUMS) {
             _ if row.part.is_some() => Purpose::Part,
             (true, _) => Purpose::Map,
             (_, true) => Purpose::States,
@@ -142,8 +143,8 @@ impl ReadyRows {
         };
         let plan_of = |lie: Lie, cluster: u32| {
             Plan::rows(RowProblem {
-                library: Op::LIBRARY,
-                op: Op::KERNELS,
+                library: Op::Op::LIBRARY,
+                op: Op::Op::NAME,
                 element,
                 size,
                 lie,
@@ -170,19 +171,19 @@ impl ReadyRows {
         ready.function = function;
         let out_layout = problem.to.has_several().then(|| problem.to.dimensions());
         let out_layout = out_layout.map(|numbers| DeviceMemory::of_numbers(gpu, &numbers));
-        let known = Op::LIBRARY.find_row(Op::KERNELS, element, Way::Known);
+        let known = Op::Op::LIBRARY.find_row(Op::Op::NAME, element, Way::Known);
         let known = known
             .filter(|_| !row.op.maps())
             .map(|entry| gpu.inner.modules.function(entry));
         let plans = [Some(&plan), general.as_ref().map(|(plan, _)| plan)];
         let have_states = row.part.is_some() || plans.iter().flatten().any(|plan| plan.combines() > 0);
         let combines = |kind: &str| {
-            let entry = Op::LIBRARY.find_row_states(kind);
+            let entry = Op::Op::LIBRARY.find_row_states(kind);
             gpu.inner
                 .modules
                 .function(entry.expect("built for every kind of state"))
         };
-        let states = have_states.then(|| combines(Op::STATES));
+        let states = have_states.then(|| combines(Op::Op::STATES));
         let sums = row.part.map(|_| combines("sum"));
         let part = row.part.map(|part| Ok([part.first, part.others(from.len)?]));
         Ok(Self {
@@ -201,7 +202,7 @@ impl ReadyRows {
                 .as_ref()
                 .map(|(targets, ignored)| (targets.values.are_wide(), *ignored)),
             maps: row.op.maps(),
-            knows_sums: row.op.knows_sums(),
+            knows_sums: Op::Known::ARE_SUMS,
             ahead: ahead(&plan, at_once),
             general,
             is_plain: Launch::is_plain::<Op::Op>,

@@ -1,9 +1,8 @@
 //! Cross-entropy.
 
-use warpfold_kernels::{kernels::rowwise::RowParams, rowwise};
+use warpfold_kernels::rowwise;
 
-use super::{Operation, Row, Shaped, Targets, ops::column};
-use crate::Error;
+use super::{Knowledge, Operation, Row, Shaped, Targets, ops::column};
 
 /// Cross-entropy: see [`cross_entropy()`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,53 +94,18 @@ impl Row<'_, CrossEntropy> {
     }
 }
 
+impl Knowledge for Losses {
+    const ASKED: [bool; 4] = [true; 4];
+}
+
 impl Operation for CrossEntropy {
     type Op = rowwise::CrossEntropy;
     type Known = Losses;
-    const NAME: &'static str = "cross_entropy";
-    const STATES: &'static str = "weighted";
-    const KNOWS: [bool; 4] = [true; 4];
 
     fn op(self) -> rowwise::CrossEntropy {
         rowwise::CrossEntropy::new(self.smoothing, self.square, self.gradient.unwrap_or(0.0))
     }
-    fn params(self) -> RowParams {
-        RowParams::of([self.smoothing, self.square, self.gradient.unwrap_or(0.0)])
-    }
     fn maps(self) -> bool {
         self.gradient.is_some()
-    }
-    fn check(self) -> Result<(), Error> {
-        let is_finite = |value: f32, least: f32, most: f32| value.is_finite() && (least..=most).contains(&value);
-        for (name, value, is_right, must) in [
-            (
-                "the label smoothing",
-                self.smoothing,
-                is_finite(self.smoothing, 0.0, 1.0),
-                "from 0 to 1",
-            ),
-            (
-                "the weight of the squared log-sum-exp",
-                self.square,
-                is_finite(self.square, 0.0, f32::MAX),
-                "finite, and at least 0",
-            ),
-            (
-                "what the gradient is multiplied by",
-                self.gradient.unwrap_or(0.0),
-                self.gradient.is_none_or(f32::is_finite),
-                "finite",
-            ),
-        ] {
-            if !is_right {
-                return Err(Error::Parameter {
-                    op: Self::NAME,
-                    name,
-                    value: value.into(),
-                    must,
-                });
-            }
-        }
-        Ok(())
     }
 }

@@ -1,18 +1,18 @@
 //! The gradients of row operations, by their inputs.
 
-use warpfold_kernels::{
-    kernels::rowwise::{RowParams, Second},
-    rowwise,
-};
+use warpfold_kernels::{kernels::rowwise::Second, rowwise};
 
-use super::{Floats, MeanAndDeviation, Operand, Operation, ReciprocalRoot, Row, Shaped, ops::check_scale};
-use crate::Error;
+use super::{Floats, Knowledge, MeanAndDeviation, Operand, Operation, ReciprocalRoot, Row, Shaped};
 
 /// Nothing is known of rows.
 impl From<Vec<[f32; 4]>> for Nothing {
     fn from(_: Vec<[f32; 4]>) -> Self {
         Self
     }
+}
+
+impl Knowledge for Nothing {
+    const ASKED: [bool; 4] = [false; 4];
 }
 
 /// What a gradient knows of rows: nothing.
@@ -93,7 +93,7 @@ fn of_two<Op: Operation>(op: Op, gradients: Operand<'_>) -> Row<'_, Op> {
 }
 
 macro_rules! exponentials {
-    ($($op:ident $name:literal)*) => {
+    ($($op:ident)*) => {
         $(impl Row<'_, $op> {
             /// Of the operation with that [scale](Row::scale).
             pub fn scaled_by(mut self, scale: f32) -> Self {
@@ -111,24 +111,15 @@ macro_rules! exponentials {
         impl Operation for $op {
             type Op = rowwise::$op;
             type Known = Nothing;
-            const NAME: &'static str = $name;
-            const STATES: &'static str = "sum";
-            const KNOWS: [bool; 4] = [false; 4];
 
             fn op(self) -> rowwise::$op {
                 rowwise::$op { scale: self.scale }
-            }
-            fn params(self) -> RowParams {
-                RowParams::of([self.scale, 0.0, 0.0])
-            }
-            fn check(self) -> Result<(), Error> {
-                check_scale(Self::NAME, self.scale)
             }
         })*
     };
 }
 
-exponentials!(SoftmaxGradient "softmax_gradient" LogSoftmaxGradient "log_softmax_gradient");
+exponentials!(SoftmaxGradient LogSoftmaxGradient);
 
 macro_rules! norms {
     ($($op:ident $name:literal, |$this:ident| $centers:literal, $plus:expr;)*) => {
@@ -136,23 +127,13 @@ macro_rules! norms {
             type Op = rowwise::NormGradient;
             type Known = Nothing;
             const NAME: &'static str = $name;
-            const KERNELS: &'static str = "norm_gradient";
-            const STATES: &'static str = "sums";
-            const KNOWS: [bool; 4] = [false; 4];
 
             fn op(self) -> rowwise::NormGradient {
                 let $this = self;
                 rowwise::NormGradient { centers: $centers, plus: $plus }
             }
-            fn params(self) -> RowParams {
-                let op = self.op();
-                RowParams { flag: op.centers, ..RowParams::of([0.0, op.plus, 0.0]) }
-            }
             fn needs_weights(self) -> bool {
                 self.op().plus == 1.0
-            }
-            fn check(self) -> Result<(), Error> {
-                Ok(())
             }
         }
 

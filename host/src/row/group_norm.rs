@@ -1,10 +1,10 @@
 //! Group norm, its gradient, and the gradients of its weights and biases.
 
-use warpfold_kernels::{kernels::rowwise::RowParams, kernels::rowwise::Second, rowwise};
+use warpfold_kernels::{kernels::rowwise::Second, rowwise};
 
 use super::{
-    ColumnGradients, Floats, HasBiases, HasWeights, Mapped, MeanAndDeviation, Nothing, Operand, Operation, Row,
-    RowElement, Shaped, channels::Channels, check_known, ops::check_epsilon,
+    ColumnGradients, Floats, HasBiases, HasWeights, Knowledge, Mapped, MeanAndDeviation, Nothing, Operand, Operation,
+    Row, RowElement, Shaped, channels::Channels, check_known,
 };
 use crate::{
     Error, cpu,
@@ -123,21 +123,12 @@ impl Operation for GroupNorm {
     type Op = rowwise::LayerNorm;
     type Known = MeanAndDeviation;
     const NAME: &'static str = "group_norm";
-    const KERNELS: &'static str = "layer_norm";
-    const STATES: &'static str = "moments";
-    const KNOWS: [bool; 4] = [true, true, false, false];
 
     fn op(self) -> rowwise::LayerNorm {
         rowwise::LayerNorm { epsilon: self.epsilon }
     }
-    fn params(self) -> RowParams {
-        RowParams::of([self.epsilon, 0.0, 0.0])
-    }
     fn groups(self) -> Option<u64> {
         Some(self.groups)
-    }
-    fn check(self) -> Result<(), Error> {
-        check_epsilon(Self::NAME, self.epsilon)
     }
 }
 
@@ -150,33 +141,16 @@ const GRADIENT: rowwise::NormGradient = rowwise::NormGradient {
     plus: -0.0,
 };
 
-/// What a launch passes that.
-fn gradient_params() -> RowParams {
-    RowParams {
-        flag: GRADIENT.centers,
-        ..RowParams::of([0.0, GRADIENT.plus, 0.0])
-    }
-}
-
 impl Operation for GroupNormGradient {
     type Op = rowwise::NormGradient;
     type Known = Nothing;
     const NAME: &'static str = "group_norm_gradient";
-    const KERNELS: &'static str = "norm_gradient";
-    const STATES: &'static str = "sums";
-    const KNOWS: [bool; 4] = [false; 4];
 
     fn op(self) -> rowwise::NormGradient {
         GRADIENT
     }
-    fn params(self) -> RowParams {
-        gradient_params()
-    }
     fn groups(self) -> Option<u64> {
         Some(self.groups)
-    }
-    fn check(self) -> Result<(), Error> {
-        Ok(())
     }
 }
 
@@ -203,31 +177,24 @@ impl From<Vec<[f32; 4]>> for Sums {
     }
 }
 
+impl Knowledge for Sums {
+    const ASKED: [bool; 4] = [true, true, false, false];
+    const ARE_SUMS: bool = true;
+}
+
 impl Operation for ChannelSums {
     type Op = rowwise::NormGradient;
     type Known = Sums;
     const NAME: &'static str = "group_norm_channel_gradients";
-    const KERNELS: &'static str = "norm_gradient";
-    const STATES: &'static str = "sums";
-    const KNOWS: [bool; 4] = [true, true, false, false];
 
     fn op(self) -> rowwise::NormGradient {
         GRADIENT
-    }
-    fn params(self) -> RowParams {
-        gradient_params()
     }
     fn groups(self) -> Option<u64> {
         Some(self.channels)
     }
     fn maps(self) -> bool {
         false
-    }
-    fn knows_sums(self) -> bool {
-        true
-    }
-    fn check(self) -> Result<(), Error> {
-        Ok(())
     }
 }
 

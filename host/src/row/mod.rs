@@ -41,8 +41,8 @@ pub use group_norm::{
 };
 pub use operands::{FloatVec, Floats, Later, Mask, Operand, RowElement, Targets};
 pub use ops::{
-    AllMasked, Exponentials, HasBiases, HasWeights, LayerNorm, LogSoftmax, LogSumExp, MeanAndDeviation, Operation,
-    ReciprocalRoot, RmsNorm, Scales, Softmax,
+    AllMasked, Exponentials, HasBiases, HasWeights, Knowledge, LayerNorm, LogSoftmax, LogSumExp, MeanAndDeviation,
+    Operation, ReciprocalRoot, RmsNorm, Scales, Softmax,
 };
 pub use own::{Known, Own, own};
 pub use part::{Part, Partials};

@@ -3,64 +3,89 @@
 use std::fmt::Debug;
 
 use warpfold_kernels::{
-    kernels::{LIBRARY, Library, rowwise::RowParams},
-    rowwise::{self, RowOp, Scale},
+    ops::{BadParameter, RowOperation},
+    rowwise::{self, OwnRowOp as _, RowParams, Scale},
 };
 
 use crate::Error;
 
-/// A row operation, and what it is passed.
+/// A row operation as callers name it: which of the [kernels' operations](RowOperation) it is, and what it is told beside that. All else is derived.
 pub trait Operation: Copy + Debug {
     /// What it computes with.
-    type Op: RowOp;
+    type Op: RowOperation;
     /// What else it knows of rows.
-    type Known: From<Vec<[f32; 4]>>;
+    type Known: Knowledge;
     /// What it is called.
-    const NAME: &'static str;
-    /// What its kernels are built in.
-    const LIBRARY: &'static Library = &LIBRARY;
-    /// The name of its kernels there.
-    const KERNELS: &'static str = Self::NAME;
-    /// That of the kernel that folds its states, likewise.
-    const STATES: &'static str;
-    /// Which of a row's four numbers are known.
-    const KNOWS: [bool; 4];
+    const NAME: &'static str = <Self::Op as RowOperation>::NAME;
 
     /// What it computes with.
     fn op(self) -> Self::Op;
-    /// What a launch passes it.
-    fn params(self) -> RowParams;
     /// Whether it has answers for elements, or only knows something of rows.
     fn maps(self) -> bool {
         true
     }
-    /// What elements are multiplied by before another array is added to them.
-    fn factor(self) -> f32 {
-        1.0
-    }
-    /// Whether elements are multiplied by 0 before anything else is done with them, as a [scale](super::Row::scale) of 0 has it.
-    fn zeroes(self) -> bool {
-        false
+    /// The scale, of an operation that [takes one](Scales).
+    #[doc(hidden)]
+    fn scaling(self) -> Option<Scaled> {
+        None
     }
     /// How many groups channels are in, of an operation whose rows they are.
     fn groups(self) -> Option<u64> {
         None
     }
-    /// Whether what it knows of a row is the row's state, of two sums.
-    #[doc(hidden)]
-    fn knows_sums(self) -> bool {
-        false
-    }
     /// Whether it makes no sense without weights.
     fn needs_weights(self) -> bool {
         false
+    }
+
+    /// What a launch passes it.
+    #[doc(hidden)]
+    fn params(self) -> RowParams {
+        let mut params = self.op().params();
+        if let Some(scaled) = self.scaling() {
+            params.numbers[2] = scaled.factor();
+        }
+        params
+    }
+    /// What elements are multiplied by before another array is added to them.
+    #[doc(hidden)]
+    fn factor(self) -> f32 {
+        self.scaling().map_or(1.0, Scaled::factor)
+    }
+    /// Whether elements are multiplied by 0 before anything else is done with them, as a [scale](super::Row::scale) of 0 has it.
+    #[doc(hidden)]
+    fn zeroes(self) -> bool {
+        self.scaling().is_some_and(Scaled::zeroes)
     }
     /// That its parameters have a meaning.
     ///
     /// # Errors
     ///
     /// [`Error::Parameter`].
-    fn check(self) -> Result<(), Error>;
+    fn check(self) -> Result<(), Error> {
+        let bad = match self.scaling() {
+            Some(scaled) => scaled.whole().bad(),
+            None => self.op().bad_parameter(),
+        };
+        match bad {
+            None => Ok(()),
+            Some(BadParameter { name, value, must }) => Err(Error::Parameter {
+                op: Self::NAME,
+                name,
+                value,
+                must,
+            }),
+        }
+    }
+}
+
+/// What a row operation knows of rows, made of four numbers of each.
+pub trait Knowledge: From<Vec<[f32; 4]>> {
+    /// Which of a row's four numbers are asked for.
+    const ASKED: [bool; 4];
+    /// Whether what is known of a row is its state, of two sums.
+    #[doc(hidden)]
+    const ARE_SUMS: bool = false;
 }
 
 /// A row operation that takes a scale, and sees of a row what is visible of it.
@@ -88,8 +113,9 @@ pub struct Softmax {
 }
 
 /// A scale, and whether it comes before an array is added.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Scaled {
+pub struct Scaled {
     scale: f32,
     is_added_to: bool,
 }
@@ -106,34 +132,28 @@ impl Scaled {
         self.scale == 0.0
     }
 
+    /// All of it; 1 where that is 0.
+    fn whole(self) -> Scale {
+        Scale::by(if self.zeroes() { 1.0 } else { self.scale })
+    }
+
     /// What is left to the exponentials.
     fn scale(self) -> Scale {
-        if self.zeroes() {
-            Scale::by(1.0)
-        } else if self.is_added_to {
-            let negates = self.scale < 0.0;
+        let whole = self.whole();
+        if self.is_added_to {
+            let negates = whole.negates;
             Scale {
                 negates,
                 ..Scale::by(1.0)
             }
         } else {
-            Scale::by(self.scale)
+            whole
         }
     }
 
     /// What comes before: a magnitude, for elements are negated first.
     fn factor(self) -> f32 {
-        if self.is_added_to && !self.zeroes() {
-            self.scale.abs()
-        } else {
-            1.0
-        }
-    }
-
-    fn params(self, flag: bool) -> RowParams {
-        let mut params = RowParams::of_scale(self.scale(), flag);
-        params.numbers[2] = self.factor();
-        params
+        if self.is_added_to { self.whole().magnitude } else { 1.0 }
     }
 }
 
@@ -211,6 +231,10 @@ impl From<Vec<[f32; 4]>> for Exponentials {
     }
 }
 
+impl Knowledge for Exponentials {
+    const ASKED: [bool; 4] = [true, false, false, false];
+}
+
 impl From<Vec<[f32; 4]>> for MeanAndDeviation {
     fn from(known: Vec<[f32; 4]>) -> Self {
         Self {
@@ -220,6 +244,10 @@ impl From<Vec<[f32; 4]>> for MeanAndDeviation {
     }
 }
 
+impl Knowledge for MeanAndDeviation {
+    const ASKED: [bool; 4] = [true, true, false, false];
+}
+
 impl From<Vec<[f32; 4]>> for ReciprocalRoot {
     fn from(known: Vec<[f32; 4]>) -> Self {
         let reciprocal_root = column(&known, 1);
@@ -227,117 +255,27 @@ impl From<Vec<[f32; 4]>> for ReciprocalRoot {
     }
 }
 
-pub(super) fn check_scale(op: &'static str, scale: f32) -> Result<(), Error> {
-    if scale == 0.0 || Scale::by(scale).is_usable() {
-        return Ok(());
-    }
-    Err(Error::Parameter {
-        op,
-        name: "the scale",
-        value: scale.into(),
-        must: "0, or between 2^-100 and 2^100 in magnitude, times log2 e too",
-    })
-}
-
-pub(super) fn check_epsilon(op: &'static str, epsilon: f32) -> Result<(), Error> {
-    if epsilon.is_finite() && epsilon > 0.0 {
-        return Ok(());
-    }
-    Err(Error::Parameter {
-        op,
-        name: "epsilon",
-        value: epsilon.into(),
-        must: "finite and above 0",
-    })
-}
-
-impl Operation for Softmax {
-    type Op = rowwise::Softmax;
-    type Known = Exponentials;
-    const NAME: &'static str = "softmax";
-    const STATES: &'static str = "scaled";
-    const KNOWS: [bool; 4] = [true, false, false, false];
-
-    fn op(self) -> rowwise::Softmax {
-        rowwise::Softmax {
-            scale: self.scaled.scale(),
-            zero_if_masked: self.masked == AllMasked::Zero,
-        }
-    }
-    fn params(self) -> RowParams {
-        self.scaled.params(self.masked == AllMasked::Zero)
-    }
-    fn factor(self) -> f32 {
-        self.scaled.factor()
-    }
-    fn zeroes(self) -> bool {
-        self.scaled.zeroes()
-    }
-    fn check(self) -> Result<(), Error> {
-        check_scale(Self::NAME, self.scaled.scale)
-    }
-}
-
-impl Operation for LogSoftmax {
-    type Op = rowwise::LogSoftmax;
-    type Known = Exponentials;
-    const NAME: &'static str = "log_softmax";
-    const STATES: &'static str = "scaled";
-    const KNOWS: [bool; 4] = [true, false, false, false];
-
-    fn op(self) -> rowwise::LogSoftmax {
-        rowwise::LogSoftmax {
-            scale: self.scaled.scale(),
-        }
-    }
-    fn params(self) -> RowParams {
-        self.scaled.params(false)
-    }
-    fn factor(self) -> f32 {
-        self.scaled.factor()
-    }
-    fn zeroes(self) -> bool {
-        self.scaled.zeroes()
-    }
-    fn check(self) -> Result<(), Error> {
-        check_scale(Self::NAME, self.scaled.scale)
-    }
-}
-
-impl Operation for LogSumExp {
-    type Op = rowwise::Softmax;
-    type Known = Exponentials;
-    const NAME: &'static str = "log_sum_exp";
-    const KERNELS: &'static str = "softmax";
-    const STATES: &'static str = "scaled";
-    const KNOWS: [bool; 4] = [true, false, false, false];
-
-    fn op(self) -> rowwise::Softmax {
-        rowwise::Softmax {
-            scale: self.scaled.scale(),
-            zero_if_masked: false,
-        }
-    }
-    fn params(self) -> RowParams {
-        self.scaled.params(false)
-    }
-    fn maps(self) -> bool {
-        false
-    }
-    fn factor(self) -> f32 {
-        self.scaled.factor()
-    }
-    fn zeroes(self) -> bool {
-        self.scaled.zeroes()
-    }
-    fn check(self) -> Result<(), Error> {
-        check_scale(Self::NAME, self.scaled.scale)
-    }
+impl Knowledge for ReciprocalRoot {
+    const ASKED: [bool; 4] = [false, true, false, false];
 }
 
 macro_rules! scales {
-    ($($op:ident)*) => {
-        $(impl Scales for $op {
+    ($($op:ident of $rows:ident, |$this:ident| $value:expr, { $($item:item)* })*) => {
+        $(impl Operation for $op {
+            type Op = rowwise::$rows;
+            type Known = Exponentials;
+            $($item)*
+
+            fn op(self) -> rowwise::$rows {
+                let $this = self;
+                $value
+            }
+            fn scaling(self) -> Option<Scaled> {
+                Some(self.scaled)
+            }
+        }
+
+        impl Scales for $op {
             fn scaled(mut self, scale: f32) -> Self {
                 self.scaled.scale = scale;
                 self
@@ -350,23 +288,26 @@ macro_rules! scales {
     };
 }
 
-scales!(Softmax LogSoftmax LogSumExp);
+scales! {
+    Softmax of Softmax, |this| rowwise::Softmax {
+        scale: this.scaled.scale(),
+        zero_if_masked: this.masked == AllMasked::Zero,
+    }, {}
+    LogSoftmax of LogSoftmax, |this| rowwise::LogSoftmax { scale: this.scaled.scale() }, {}
+    LogSumExp of Softmax, |this| rowwise::Softmax { scale: this.scaled.scale(), zero_if_masked: false }, {
+        const NAME: &'static str = "log_sum_exp";
+        fn maps(self) -> bool {
+            false
+        }
+    }
+}
 
 impl Operation for LayerNorm {
     type Op = rowwise::LayerNorm;
     type Known = MeanAndDeviation;
-    const NAME: &'static str = "layer_norm";
-    const STATES: &'static str = "moments";
-    const KNOWS: [bool; 4] = [true, true, false, false];
 
     fn op(self) -> rowwise::LayerNorm {
         rowwise::LayerNorm { epsilon: self.epsilon }
-    }
-    fn params(self) -> RowParams {
-        RowParams::of([self.epsilon, 0.0, 0.0])
-    }
-    fn check(self) -> Result<(), Error> {
-        check_epsilon(Self::NAME, self.epsilon)
     }
 }
 
@@ -383,9 +324,6 @@ impl RmsNorm {
 impl Operation for RmsNorm {
     type Op = rowwise::RmsNorm;
     type Known = ReciprocalRoot;
-    const NAME: &'static str = "rms_norm";
-    const STATES: &'static str = "sum";
-    const KNOWS: [bool; 4] = [false, true, false, false];
 
     fn op(self) -> rowwise::RmsNorm {
         rowwise::RmsNorm {
@@ -393,13 +331,7 @@ impl Operation for RmsNorm {
             plus: self.plus(),
         }
     }
-    fn params(self) -> RowParams {
-        RowParams::of([self.epsilon, self.plus(), 0.0])
-    }
     fn needs_weights(self) -> bool {
         self.one_plus
-    }
-    fn check(self) -> Result<(), Error> {
-        check_epsilon(Self::NAME, self.epsilon)
     }
 }

@@ -1,12 +1,8 @@
 //! Row operations of one's own.
 
-use warpfold_kernels::{
-    kernels::{Library, rowwise::RowParams, rowwise::Second as Kind},
-    ops::{BadParameter, RowOperation},
-};
+use warpfold_kernels::{kernels::rowwise::Second as Kind, ops::RowOperation, rowwise::Value as _};
 
-use super::{Floats, Mask, Operand, Operation, Row, Shaped, ops::canonical};
-use crate::Error;
+use super::{Floats, Knowledge, Mask, Operand, Operation, Row, Shaped, ops::canonical};
 
 /// A row operation of your own: see [`own`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +25,10 @@ impl From<Vec<[f32; 4]>> for Known {
     }
 }
 
+impl Knowledge for Known {
+    const ASKED: [bool; 4] = [true; 4];
+}
+
 /// A row operation of your own, from a crate that [`row_operations!`](warpfold_kernels::row_operations) made kernels of.
 ///
 /// It goes wherever an operation of the library does: along any axis, of f16, bf16 and f32, on the CPU, on a GPU and prepared, with the same bits. What it takes
@@ -36,8 +36,8 @@ impl From<Vec<[f32; 4]>> for Known {
 ///
 /// # Errors
 ///
-/// Its last step answers as that of any [`Row`]; [`Error::Parameter`] of a parameter that the operation has
-/// [no meaning](warpfold_kernels::ops::OwnRowOp::bad_parameter) for; on GPUs [`Error::NoPtx`] where its crate's kernels were not built.
+/// Its last step answers as that of any [`Row`]; [`Error::Parameter`](crate::Error::Parameter) of a parameter that the operation has
+/// [no meaning](warpfold_kernels::ops::OwnRowOp::bad_parameter) for; on GPUs [`Error::NoPtx`](crate::Error::NoPtx) where its crate's kernels were not built.
 ///
 /// ```
 /// use own_operator::L2Normalise;
@@ -58,6 +58,7 @@ impl From<Vec<[f32; 4]>> for Known {
 /// ```
 pub fn own<'a, O: RowOperation>(op: O) -> Row<'a, Own<O>> {
     const {
+        assert!(O::Value::ARRAYS == 1, "a row operation of your own takes one array");
         assert!(!O::TARGETS, "a row operation of your own takes no targets");
         assert!(
             !O::TAKES_COLUMNS,
@@ -70,27 +71,9 @@ pub fn own<'a, O: RowOperation>(op: O) -> Row<'a, Own<O>> {
 impl<O: RowOperation> Operation for Own<O> {
     type Op = O;
     type Known = Known;
-    const NAME: &'static str = O::NAME;
-    const LIBRARY: &'static Library = O::LIBRARY;
-    const STATES: &'static str = O::NAME;
-    const KNOWS: [bool; 4] = [true; 4];
 
     fn op(self) -> O {
         self.0
-    }
-    fn params(self) -> RowParams {
-        self.0.params()
-    }
-    fn check(self) -> Result<(), Error> {
-        match self.0.bad_parameter() {
-            None => Ok(()),
-            Some(BadParameter { name, value, must }) => Err(Error::Parameter {
-                op: O::NAME,
-                name,
-                value,
-                must,
-            }),
-        }
     }
 }
 

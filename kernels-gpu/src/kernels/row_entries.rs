@@ -7,7 +7,7 @@ use super::{
 use crate::{
     element::Type,
     monoids::{Algebra, Words},
-    rowwise::{RowOp, Value},
+    rowwise::{OwnRowOp, RowOp, Value},
     stages::strategy::Strategy,
 };
 
@@ -90,6 +90,16 @@ impl RowBounds {
     }
 }
 
+/// A row operation that has kernels. None is written by hand: of your own [`row_operations!`](crate::row_operations) implements it.
+pub trait RowOperation: OwnRowOp {
+    /// Its name in errors and in the list of kernels.
+    const NAME: &'static str;
+    /// What its kernels are built in: they are looked up there, so the name may be that of another crate's operation.
+    const LIBRARY: &'static Library;
+    /// The name of the kernel that combines its states: of the library's several operations share one.
+    const STATES: &'static str = Self::NAME;
+}
+
 impl Entry {
     /// The entry of a row operation. Elements of 16 bits whose two types share a kernel are called bf16.
     #[doc(hidden)] // for `row_entries!`
@@ -139,32 +149,32 @@ impl Entry {
 /// [`row_operations!`](crate::row_operations) makes of a crate of your own.
 ///
 /// Each operation has its [`RowBounds`](crate::kernels::row_entries::RowBounds), and is made of what its launch
-/// [passes](crate::kernels::rowwise::RowParams); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `fold` for longer ones, those that are `long` have one for the longest rows of f32 that a cluster keeps, those that are `added` take another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
+/// [passes](crate::rowwise::OwnRowOp::of_params); those that are `short` have kernels for short rows, those that are `noted` for short rows of which nothing is mapped, those that are `fold` for longer ones, those that are `long` have one for the longest rows of f32 that a cluster keeps, those that are `added` take another array, those that are `known` for what is known of rows alone. The kernels that combine states are made of
 /// those under `states`. There are entry points where `if` says so, on the GPU; `with` are further entries.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! row_entries {
     (
         $vis:vis $list:ident of $library:ident, in $part:literal, if $when:meta, with [$($with:expr),*];
-        states { $($states:ident: $states_of:ty, $states_bounds:expr, |$states_params:ident| $states_value:expr;)* }
-        $($op:ident: $operation:ty, $bounds:expr, $($more:ident)* |$params:ident| $value:expr;)*
+        states { $($states:ident: $states_of:ty, $states_bounds:expr;)* }
+        $($op:ident: $operation:ty, $bounds:expr $(, $more:ident)*;)*
     ) => {
         /// Every entry point of this crate's row operations.
         $vis static $list: &[&[$crate::kernels::Entry]] = &[
             $($with,)*
             &[$($crate::row_entries!(@states $library, $part, $states, $states_of, $states_bounds)),*],
             $($crate::row_entries!(
-                @ways list [$when, $library, $part, $op, $operation, $bounds, $params, $value] [$($more)*]
+                @ways list [$when, $library, $part, $op, $operation, $bounds] [$($more)*]
             ),)*
         ];
 
         $($crate::row_entries! {
             @point $when, concat!("row_states_", stringify!($states)),
             $crate::row_entries!(@states $library, $part, $states, $states_of, $states_bounds),
-            |$states_params, simt, passed = row_arguments| $crate::kernels::rowwise::combine_states(simt, $states_value, passed)
+            $states_of, |op, simt, passed = row_arguments| $crate::kernels::rowwise::combine_states(simt, op, passed)
         })*
         $($crate::row_entries! {
-            @ways points [$when, $library, $part, $op, $operation, $bounds, $params, $value] [$($more)*]
+            @ways points [$when, $library, $part, $op, $operation, $bounds] [$($more)*]
         })*
     };
     // The one list of an operation's ways, for the list of entries and for their entry points.
@@ -234,21 +244,21 @@ macro_rules! row_entries {
         })*
     };
     (
-        @way [$when:meta, $library:ident, $part:literal, $op:ident, $operation:ty, $bounds:expr, $params:ident, $value:expr],
+        @way [$when:meta, $library:ident, $part:literal, $op:ident, $operation:ty, $bounds:expr],
         $rest:literal, $way:ident, $type:ident, $kernel:ident, $element:ty, $arguments:ident $(, $variant:expr)?
     ) => {
         $crate::row_entries! {
             @point $when, concat!(stringify!($op), $rest),
             $crate::row_entries!(
-                @new [$when, $library, $part, $op, $operation, $bounds, $params, $value], $rest, $way, $type
+                @new [$when, $library, $part, $op, $operation, $bounds], $rest, $way, $type
             ),
-            |$params, simt, passed = $arguments::<$element>| {
-                $crate::kernels::rowwise::$kernel(simt, $value, passed $(, $variant)?)
+            $operation, |op, simt, passed = $arguments::<$element>| {
+                $crate::kernels::rowwise::$kernel(simt, op, passed $(, $variant)?)
             }
         }
     };
     (
-        @new [$when:meta, $library:ident, $part:literal, $op:ident, $operation:ty, $bounds:expr, $params:ident, $value:expr],
+        @new [$when:meta, $library:ident, $part:literal, $op:ident, $operation:ty, $bounds:expr],
         $rest:literal, $way:ident, $type:ident
     ) => {
         $crate::kernels::Entry::row::<$operation>(
@@ -273,13 +283,15 @@ macro_rules! row_entries {
         )
     };
     (
-        @point $when:meta, $name:expr, $entry:expr,
-        |$params:ident, $simt:ident, $passed:ident = $arguments:ident $(::<$element:ty>)?| $call:expr
+        @point $when:meta, $name:expr, $entry:expr, $operation:ty,
+        |$op:ident, $simt:ident, $passed:ident = $arguments:ident $(::<$element:ty>)?| $call:expr
     ) => {
         $crate::entry_point! {
             $name, if $when,
             |launch: $crate::kernels::Launch| {
-                let $params = launch.row_params();
+                #[allow(unused_imports, reason = "one that is no operation of a row has it itself")]
+                use $crate::rowwise::OwnRowOp as _;
+                let $op = <$operation>::of_params(launch.row_params());
                 let ($simt, $passed) = ($crate::simt::nvptx::Nvptx, launch.$arguments$(::<$element>)?());
                 $call
             },

@@ -21,12 +21,13 @@ mod variant;
 mod way;
 mod write;
 
+pub use crate::rowwise::RowParams;
 pub use apart::map_apart;
 pub use arguments::{RowArguments, Targets};
 pub use columns::{CHUNK, sum_columns};
 pub use double::{NormF64, RUN, map_doubles};
 pub use fold::{MOST_LEAVES, MOST_ROWS, WARPS, fold_leaves};
-pub use launch::{Mode, RowFlags, RowParams, Second};
+pub use launch::{Mode, RowFlags, Second};
 pub use long::{LEAVES_OF_A_WARP, THREADS as LONG_THREADS, dynamic_bytes, map_long};
 pub use points::{ENTRIES, find_columns, find_doubles};
 pub use short::map_short;

@@ -1,12 +1,13 @@
 //! Cross-entropy of logits and a target.
 
 use super::{
-    Column, Given, LeafFound, RowAlgebra, RowFold, RowMap, Scale, Several,
+    Column, Given, LeafFound, OwnRowOp, RowAlgebra, RowFold, RowMap, RowParams, Scale, Several,
     softmax::{LARGEST, largest, quotient},
 };
 use crate::{
     arithmetic::{double, single},
     monoids::{Scaled, Words},
+    parameter::BadParameter,
 };
 
 /// What a row's target is: the second number [given](Given), the first being its logit.
@@ -275,5 +276,50 @@ impl RowMap for CrossEntropy {
             Target::Beyond => [f32::NAN; 2],
         };
         [loss, log_sum_exp, of_target, entropy as f32]
+    }
+}
+
+impl OwnRowOp for CrossEntropy {
+    fn params(self) -> RowParams {
+        RowParams::of([self.smoothing, self.square, self.gradient])
+    }
+    #[inline(always)]
+    fn of_params(params: RowParams) -> Self {
+        let [smoothing, square, _, gradient] = params.numbers;
+        Self::new(smoothing, square, gradient)
+    }
+    fn bad_parameter(self) -> Option<BadParameter> {
+        let unless = |name: &'static str, value: f32, is_right: bool, must: &'static str| {
+            (!is_right).then_some(BadParameter {
+                name,
+                value: value.into(),
+                must,
+            })
+        };
+        let Self {
+            smoothing,
+            square,
+            gradient,
+            ..
+        } = self;
+        let is_share = (0.0..=1.0).contains(&smoothing);
+        unless("the label smoothing", smoothing, is_share, "from 0 to 1")
+            .or_else(|| {
+                let name = "the weight of the squared log-sum-exp";
+                unless(
+                    name,
+                    square,
+                    square.is_finite() && square >= 0.0,
+                    "finite, and at least 0",
+                )
+            })
+            .or_else(|| {
+                unless(
+                    "what the gradient is multiplied by",
+                    gradient,
+                    gradient.is_finite(),
+                    "finite",
+                )
+            })
     }
 }

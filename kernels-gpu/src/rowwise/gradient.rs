@@ -1,7 +1,7 @@
 //! The gradients of softmax, its logarithm, and norms: folds over two arrays, and maps of both.
 
-use super::{Column, ColumnUse, Given, LeafFound, RowAlgebra, RowFold, RowMap, Several};
-use crate::arithmetic::single;
+use super::{Column, ColumnUse, Given, LeafFound, OwnRowOp, RowAlgebra, RowFold, RowMap, RowParams, Scale, Several};
+use crate::{arithmetic::single, parameter::BadParameter};
 
 /// Of softmax: `y · (dy − Σ y·dy) · scale`, of its answers `y` and their gradients `dy`.
 ///
@@ -151,5 +151,43 @@ impl RowMap for NormGradient {
     #[inline(always)]
     fn known(self, Several([sum, product]): Several<2>, _: u64, _: Given) -> [f32; 4] {
         [sum, product, 0.0, 0.0]
+    }
+}
+
+macro_rules! scaled {
+    ($($op:ident)*) => {
+        $(impl OwnRowOp for $op {
+            fn params(self) -> RowParams {
+                RowParams::of([self.scale, 0.0, 0.0])
+            }
+            #[inline(always)]
+            fn of_params(params: RowParams) -> Self {
+                let [scale, ..] = params.numbers;
+                Self { scale }
+            }
+            fn bad_parameter(self) -> Option<BadParameter> {
+                // By 0 no element matters, and none has a gradient.
+                if self.scale == 0.0 { None } else { Scale::by(self.scale).bad() }
+            }
+        })*
+    };
+}
+
+scaled!(SoftmaxGradient LogSoftmaxGradient);
+
+impl OwnRowOp for NormGradient {
+    fn params(self) -> RowParams {
+        RowParams {
+            flag: self.centers,
+            ..RowParams::of([0.0, self.plus, 0.0])
+        }
+    }
+    #[inline(always)]
+    fn of_params(params: RowParams) -> Self {
+        let [_, plus, ..] = params.numbers;
+        Self {
+            centers: params.flag,
+            plus,
+        }
     }
 }

@@ -20,6 +20,7 @@ mod algebra;
 mod cross_entropy;
 mod gradient;
 mod norm;
+mod params;
 mod pass;
 mod softmax;
 
@@ -27,6 +28,7 @@ pub use algebra::{ColumnUse, FirstPass, RowAlgebra};
 pub use cross_entropy::{CrossEntropy, Target, Weighted};
 pub use gradient::{LogSoftmaxGradient, NormGradient, SoftmaxGradient};
 pub use norm::{LayerNorm, Moments, RmsNorm};
+pub use params::{OwnRowOp, RowParams};
 pub use pass::{Pass, ReferencePass, StatesPass, TermsPass, TotalPass};
 pub use softmax::{LogSoftmax, Scale, Softmax};
 
@@ -120,7 +122,7 @@ pub struct LeafFound {
 /// [absent](RowAlgebra::absent); and the term of that is neutral in sums, or that of the reference, where the [algebra](RowAlgebra::absent_is_reference) says so. Of states and
 /// sums only what answers show counts, and of sums those of elements. `testing::check_row_laws` (feature `testing`) checks all of it.
 ///
-/// For one of your own see [`OwnRowOp`](crate::ops::OwnRowOp). Mark the methods `#[inline(always)]`.
+/// For one of your own see [`OwnRowOp`]. Mark the methods `#[inline(always)]`.
 pub trait RowFold: Copy + Send + Sync {
     /// What it takes one of at a time.
     type Value: Value;

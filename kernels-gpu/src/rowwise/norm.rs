@@ -1,7 +1,7 @@
 //! Layer norm and root-mean-square norm.
 
-use super::{Column, ColumnUse, FirstPass, Given, LeafFound, RowAlgebra, RowFold, RowMap};
-use crate::{arithmetic::single, monoids::Words};
+use super::{Column, ColumnUse, FirstPass, Given, LeafFound, OwnRowOp, RowAlgebra, RowFold, RowMap, RowParams};
+use crate::{arithmetic::single, monoids::Words, parameter::BadParameter};
 
 /// How many elements, their mean, and the sum of the squares of their distances from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -200,5 +200,42 @@ impl RowMap for RmsNorm {
     #[inline(always)]
     fn known(self, row: f32, len: u64, _: Given) -> [f32; 4] {
         [0.0, reciprocal_root(row / len as f32 + self.epsilon), 0.0, 0.0]
+    }
+}
+
+/// An ε that is none.
+fn bad_epsilon(epsilon: f32) -> Option<BadParameter> {
+    (!(epsilon.is_finite() && epsilon > 0.0)).then_some(BadParameter {
+        name: "epsilon",
+        value: epsilon.into(),
+        must: "finite and above 0",
+    })
+}
+
+impl OwnRowOp for LayerNorm {
+    fn params(self) -> RowParams {
+        RowParams::of([self.epsilon, 0.0, 0.0])
+    }
+    #[inline(always)]
+    fn of_params(params: RowParams) -> Self {
+        let [epsilon, ..] = params.numbers;
+        Self { epsilon }
+    }
+    fn bad_parameter(self) -> Option<BadParameter> {
+        bad_epsilon(self.epsilon)
+    }
+}
+
+impl OwnRowOp for RmsNorm {
+    fn params(self) -> RowParams {
+        RowParams::of([self.epsilon, self.plus, 0.0])
+    }
+    #[inline(always)]
+    fn of_params(params: RowParams) -> Self {
+        let [epsilon, plus, ..] = params.numbers;
+        Self { epsilon, plus }
+    }
+    fn bad_parameter(self) -> Option<BadParameter> {
+        bad_epsilon(self.epsilon)
     }
 }

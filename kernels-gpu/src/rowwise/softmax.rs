@@ -1,9 +1,10 @@
 //! Softmax and its logarithm.
 
-use super::{Column, FirstPass, Given, LeafFound, RowAlgebra, RowFold, RowMap};
+use super::{Column, FirstPass, Given, LeafFound, OwnRowOp, RowAlgebra, RowFold, RowMap, RowParams};
 use crate::{
     arithmetic::{double, single},
     monoids::Scaled,
+    parameter::BadParameter,
 };
 
 /// The bits of a float's exponent.
@@ -37,6 +38,16 @@ impl Scale {
     pub fn is_usable(self) -> bool {
         const MOST: f32 = (1_u128 << 100) as f32;
         (1.0 / MOST..=MOST).contains(&self.exponent)
+    }
+
+    /// What is wrong with it, if it is not usable.
+    #[must_use]
+    pub fn bad(self) -> Option<BadParameter> {
+        (!self.is_usable()).then_some(BadParameter {
+            name: "the scale",
+            value: f64::from(if self.negates { -self.magnitude } else { self.magnitude }),
+            must: "0, or between 2^-100 and 2^100 in magnitude, times log2 e too",
+        })
     }
 
     /// The power of two that distances are multiplied by, to be shares of the largest that matters; and what a whole share is in powers of two: from 128 to 256.
@@ -283,5 +294,34 @@ impl RowMap for LogSoftmax {
     #[inline(always)]
     fn known(self, row: Scaled<f32>, _: u64, _: Given) -> [f32; 4] {
         [self.scale.log_sum_exp(row), 0.0, 0.0, 0.0]
+    }
+}
+
+impl OwnRowOp for Softmax {
+    fn params(self) -> RowParams {
+        RowParams::of_scale(self.scale, self.zero_if_masked)
+    }
+    #[inline(always)]
+    fn of_params(params: RowParams) -> Self {
+        Self {
+            scale: params.scale(),
+            zero_if_masked: params.flag,
+        }
+    }
+    fn bad_parameter(self) -> Option<BadParameter> {
+        self.scale.bad()
+    }
+}
+
+impl OwnRowOp for LogSoftmax {
+    fn params(self) -> RowParams {
+        RowParams::of_scale(self.scale, false)
+    }
+    #[inline(always)]
+    fn of_params(params: RowParams) -> Self {
+        Self { scale: params.scale() }
+    }
+    fn bad_parameter(self) -> Option<BadParameter> {
+        self.scale.bad()
     }
 }

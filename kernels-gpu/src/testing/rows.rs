@@ -6,10 +6,7 @@ use super::{
     words,
 };
 
-use crate::{
-    ops::OwnRowOp,
-    rowwise::{Column, LeafFound, RowOp, Sums as _, Value as _},
-};
+use crate::rowwise::{Column, LeafFound, OwnRowOp, RowOp, Sums as _, Value as _};
 
 /// A leaf, as both passes have it.
 #[derive(Clone, Copy)]
@@ -177,7 +174,7 @@ pub fn check_row_laws<O: RowOp>(op: O, samples: &[f32]) {
 /// # Panics
 ///
 /// Where they do not.
-pub fn check_row_params<O: OwnRowOp>(op: O, samples: &[f32]) {
+pub fn check_row_params<O: OwnRowOp<Value: Debug>>(op: O, samples: &[f32]) {
     let there = O::of_params(op.params());
     let values = values(op, samples);
     for run in runs(&values) {
@@ -225,27 +222,44 @@ mod tests {
 
     #[test]
     fn the_librarys_operations_keep_the_laws() {
+        fn check<O: OwnRowOp<Value: Debug>>(op: O) {
+            check_row_laws(op, &SAMPLES);
+            check_row_params(op, &SAMPLES);
+            assert_eq!(op.bad_parameter(), None, "{op:?}");
+        }
         for scale in [1.0, -0.25] {
             let scale = Scale::by(scale);
             let zero_if_masked = true;
-            check_row_laws(Softmax { scale, zero_if_masked }, &SAMPLES);
-            check_row_laws(LogSoftmax { scale }, &SAMPLES);
+            check(Softmax { scale, zero_if_masked });
+            check(LogSoftmax { scale });
         }
-        check_row_laws(LayerNorm { epsilon: 1e-5 }, &SAMPLES);
-        check_row_laws(
-            RmsNorm {
-                epsilon: 1e-6,
-                plus: -0.0,
-            },
-            &SAMPLES,
-        );
-        check_row_laws(CrossEntropy::new(0.1, 1e-3, 0.5), &SAMPLES);
-        check_row_laws(SoftmaxGradient { scale: 0.5 }, &SAMPLES);
-        check_row_laws(LogSoftmaxGradient { scale: 0.5 }, &SAMPLES);
+        check(LayerNorm { epsilon: 1e-5 });
+        check(RmsNorm {
+            epsilon: 1e-6,
+            plus: -0.0,
+        });
+        check(CrossEntropy::new(0.1, 1e-3, 0.5));
+        check(SoftmaxGradient { scale: 0.5 });
+        check(LogSoftmaxGradient { scale: 0.5 });
         for centers in [false, true] {
             let plus = 1.0;
-            check_row_laws(NormGradient { centers, plus }, &SAMPLES);
+            check(NormGradient { centers, plus });
         }
+    }
+
+    #[test]
+    fn parameters_without_a_meaning_are_named() {
+        fn name<O: OwnRowOp>(op: O) -> &'static str {
+            op.bad_parameter().expect("no meaning").name
+        }
+        assert_eq!(name(LayerNorm { epsilon: 0.0 }), "epsilon");
+        assert_eq!(name(CrossEntropy::new(1.5, 0.0, 0.0)), "the label smoothing");
+        let square = CrossEntropy::new(0.0, -1.0, 0.0);
+        assert_eq!(name(square), "the weight of the squared log-sum-exp");
+        let gradient = CrossEntropy::new(0.0, 0.0, f32::NAN);
+        assert_eq!(name(gradient), "what the gradient is multiplied by");
+        assert_eq!(name(SoftmaxGradient { scale: f32::INFINITY }), "the scale");
+        assert_eq!(SoftmaxGradient { scale: 0.0 }.bad_parameter(), None);
     }
 
     /// The sum of elements, which breaks a law as `OF` says.

@@ -130,7 +130,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
         let mapped = row.on_cpu::<_, U>(view).expect("a meaning");
         let bits: Vec<u32> = mapped.values.iter().map(|value| value.word(0)).collect();
         assert_eq!(bits, answers, "{what}");
-        if Op::KNOWS[0] {
+        if <Op::Known as row::Knowledge>::ASKED[0] {
             let of_cpu: Vec<[u32; 2]> = mapped.known.bits().iter().map(|known| [known[0], known[1]]).collect();
             let of_spec: Vec<[u32; 2]> = known.iter().map(|known| [known[0], known[1]]).collect();
             assert_eq!(of_cpu, of_spec, "{what}");

@@ -189,7 +189,7 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
             known
                 .iter()
                 .zip(of)
-                .all(|(known, of)| (0..4).all(|i| !Op::KNOWS[i] || known[i] == of[i]))
+                .all(|(known, of)| (0..4).all(|i| !<Op::Known as row::Knowledge>::ASKED[i] || known[i] == of[i]))
         };
         // Targets beyond their rows are errors where it is known before.
         let beyond = reads.targets

@@ -112,8 +112,8 @@ static ANOTHER: Library = Library {
 
 row_entries! {
     ROWS of ANOTHER, in "rows", if all(), with [];
-    states { softmax: ByLargest, RowBounds::of(LaunchBounds::REGS_80), |params| ByLargest::of_params(params); }
-    softmax: ByLargest, RowBounds::of(LaunchBounds::REGS_80), short |params| ByLargest::of_params(params);
+    states { softmax: ByLargest, RowBounds::of(LaunchBounds::REGS_80); }
+    softmax: ByLargest, RowBounds::of(LaunchBounds::REGS_80), short;
 }
 
 impl RowOperation for ByLargest {

@@ -15,7 +15,7 @@ use crate::{
     },
     operand::AsView,
     room::room,
-    row::{Mapped, Operation, Row, RowElement, Values},
+    row::{Knowledge as _, Mapped, Operation, Row, RowElement, Values},
 };
 
 /// What was copied to a device, if there was something to copy: it has an address, though it be empty.
@@ -89,7 +89,13 @@ impl<Op: Operation> Row<'_, Op> {
         if let Some((of, _)) = &mut row.targets {
             *of = crate::row::Targets::Later { of_64_bits: true }.into();
         }
-        let rows = ReadyRows::new(gpu, &row, &layout, [<V::Element as Element>::TYPE, U::TYPE], Op::KNOWS)?;
+        let rows = ReadyRows::new(
+            gpu,
+            &row,
+            &layout,
+            [<V::Element as Element>::TYPE, U::TYPE],
+            Op::Known::ASKED,
+        )?;
         let mut workspace = rows.workspace()?;
         let count = rows.ready.plan.count as usize;
         let scratch = gpu.scratch();
@@ -138,13 +144,13 @@ impl<Op: Operation> Row<'_, Op> {
             known: if row.given.is_some() {
                 [given[0].address(), given[1].address(), 0, 0]
             } else {
-                [0, 1, 2, 3].map(|i| if Op::KNOWS[i] { at(i) } else { 0 })
+                [0, 1, 2, 3].map(|i| if Op::Known::ASKED[i] { at(i) } else { 0 })
             },
         };
         // SAFETY: all memory is this call's own, and waited for.
         let states = unsafe { rows.enqueue(scratch.stream.as_inner(), &places, &mut workspace)? };
         scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
-        let known = if row.op.knows_sums() {
+        let known = if Op::Known::ARE_SUMS {
             sums_of_rows(states, count)?
         } else {
             let mut words = vec![0; 4 * count.max(1)];

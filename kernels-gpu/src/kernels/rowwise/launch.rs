@@ -4,7 +4,7 @@ use super::{RowArguments, Targets};
 use crate::{
     element::{Element, Item as _, Type},
     kernels::{Array, Launch, RowOperands, rows::Width},
-    rowwise::{RowOp, Scale},
+    rowwise::{RowOp, RowParams},
     stages::{
         StateArray,
         columns::{ColumnParams, Floats, Shares, Weights},
@@ -38,58 +38,6 @@ pub enum Second {
     Added,
     /// Elements that are added to others, each sum rounded to their type, and written.
     Residual,
-}
-
-/// What an operation is passed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RowParams {
-    /// The magnitude of a scale and its exponent; an ε, and what is added to weights. The third is what elements are multiplied by before others are
-    /// added.
-    pub numbers: [f32; 4],
-    /// Whether a row of nothing visible has zeros; whether a gradient is layer norm's.
-    pub flag: bool,
-    /// Whether a scale is negative.
-    pub negates: bool,
-}
-
-impl RowParams {
-    /// Of an operation that scales.
-    #[must_use]
-    pub fn of_scale(scale: Scale, flag: bool) -> Self {
-        Self {
-            numbers: [scale.magnitude, scale.exponent, 1.0, 0.0],
-            flag,
-            negates: scale.negates,
-        }
-    }
-
-    /// Of one that takes but numbers.
-    #[must_use]
-    pub fn of([a, b, c]: [f32; 3]) -> Self {
-        Self {
-            numbers: [a, b, 1.0, c],
-            ..Self::default()
-        }
-    }
-
-    /// The scale.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[must_use]
-    pub fn scale(self) -> Scale {
-        let [magnitude, exponent, ..] = self.numbers;
-        Scale {
-            magnitude,
-            exponent,
-            negates: self.negates,
-        }
-    }
-
-    /// The numbers, as a launch has them.
-    #[must_use]
-    pub fn bits(self) -> [u64; 2] {
-        let [a, b, c, d] = self.numbers.map(|number| u64::from(number.to_bits()));
-        [a | b << 32, c | d << 32]
-    }
 }
 
 /// What a launch's flags say of it.

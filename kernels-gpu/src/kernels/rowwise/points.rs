@@ -5,7 +5,10 @@ use super::Way;
 use super::{NormF64, map_doubles, sum_columns};
 use crate::{
     element::Type,
-    kernels::{Entry, Kernel, LIBRARY, LaunchBounds, Library, row_entries::RowBounds},
+    kernels::{
+        Entry, Kernel, LIBRARY, LaunchBounds, Library,
+        row_entries::{RowBounds, RowOperation},
+    },
     rowwise::{
         CrossEntropy, LayerNorm, LogSoftmax, LogSoftmaxGradient, NormGradient, RmsNorm, Softmax, SoftmaxGradient,
     },
@@ -75,19 +78,19 @@ const fn columns(name: &'static str, element: Type) -> Entry {
 /// Of the kernels that combine states.
 const STATES: RowBounds = RowBounds::of(LaunchBounds::REGS_64);
 
-/// Kernels of row operations, each with the threads of its largest block and how many of those a multiprocessor has at least: of f32, and of 16 bits, or of bf16 and f16. Those of `short`
+/// Kernels of row operations, each with the kernel that combines its states; and with the threads of its largest block and how many of those a multiprocessor has at least: of f32, and of 16 bits, or of bf16 and f16. Those of `short`
 /// rows and of what is `noted`, `fold`ed alone or `known`, whose blocks are all of 128 threads, have how many of those; those of `long` ones blocks of 256. Their part of the build is `rows`: newer architectures round and exchange by instructions of their own.
 macro_rules! points {
-    ($($op:ident: $operation:ty, leaf [$leaf:literal $leaf_bf16:literal $leaf_f16:literal], any [$any:literal $any_16:literal] $(, $more:ident [$room:literal $room_16:literal])* = |$params:ident| $value:expr;)*) => {
+    ($($op:ident: $operation:ty, states $states:ident, leaf [$leaf:literal $leaf_bf16:literal $leaf_f16:literal], any [$any:literal $any_16:literal] $(, $more:ident [$room:literal $room_16:literal])*;)*) => {
         crate::row_entries! {
             pub ENTRIES of LIBRARY, in "rows",
             if all(feature = "entries", any(not(warpfold_part), warpfold_part = "rows")), with [&FURTHER];
             states {
-                scaled: Softmax, STATES, |params| Softmax { scale: params.scale(), zero_if_masked: false };
-                moments: LayerNorm, STATES, |_params| LayerNorm { epsilon: 0.0 };
-                sum: RmsNorm, STATES, |_params| RmsNorm { epsilon: 0.0, plus: 0.0 };
-                sums: NormGradient, STATES, |_params| NormGradient { centers: false, plus: 0.0 };
-                weighted: CrossEntropy, STATES, |_params| CrossEntropy::new(0.0, 0.0, 0.0);
+                scaled: Softmax, STATES;
+                moments: LayerNorm, STATES;
+                sum: RmsNorm, STATES;
+                sums: NormGradient, STATES;
+                weighted: CrossEntropy, STATES;
             }
             $($op: $operation, RowBounds {
                 leaf: [$leaf, $leaf_bf16, $leaf_f16],
@@ -95,14 +98,20 @@ macro_rules! points {
                 apart: 3,
                 $($more: points!(@room $more $room $room_16),)*
                 ..RowBounds::NONE
-            }, $($more)* |$params| $value;)*
+            } $(, $more)*;)*
         }
+
+        $(impl RowOperation for $operation {
+            const NAME: &'static str = stringify!($op);
+            const LIBRARY: &'static Library = &LIBRARY;
+            const STATES: &'static str = stringify!($states);
+        })*
 
         points!(@columns "norm_column_gradient_b32", Type::F32, u32);
         points!(@columns "norm_column_gradient_b16", Type::Bf16, u16);
         crate::row_entries! {
             @point all(feature = "entries", any(not(warpfold_part), warpfold_part = "rows")), "norm_map_f64", doubles(),
-            |params, simt, passed = row_arguments::<f64>| map_doubles(simt, NormF64::of_params(params), passed)
+            NormF64, |op, simt, passed = row_arguments::<f64>| map_doubles(simt, op, passed)
         }
     };
     (@room known $room:literal $room_16:literal) => { $room };
@@ -110,26 +119,18 @@ macro_rules! points {
     (@columns $name:literal, $type:expr, $element:ty) => {
         crate::row_entries! {
             @point all(feature = "entries", any(not(warpfold_part), warpfold_part = "rows")), $name, columns($name, $type),
-            |_params, simt, passed = row_arguments::<$element>| sum_columns(simt, NormGradient { centers: true, plus: -0.0 }, passed)
+            NormGradient, |_op, simt, passed = row_arguments::<$element>| sum_columns(simt, NormGradient { centers: true, plus: -0.0 }, passed)
         }
     };
 }
 
 points! {
-    softmax: Softmax, leaf [1024 1024 1024], any [1024 1024], short [8 7], long [3 0], fold [8 8], added [1024 512], known [4 4]
-        = |params| Softmax { scale: params.scale(), zero_if_masked: params.flag };
-    log_softmax: LogSoftmax, leaf [1024 1024 1024], any [1024 1024], short [8 8], long [3 0], added [1024 512]
-        = |params| LogSoftmax { scale: params.scale() };
-    layer_norm: LayerNorm, leaf [1024 1024 1024], any [1024 896], short [7 6], long [3 0]
-        = |params| LayerNorm { epsilon: params.numbers[0] };
-    rms_norm: RmsNorm, leaf [1024 1024 1024], any [1024 1024], short [8 8], long [3 0]
-        = |params| RmsNorm { epsilon: params.numbers[0], plus: params.numbers[1] };
-    cross_entropy: CrossEntropy, leaf [896 896 896], any [1024 896], noted [7 6], fold [8 6], known [4 4]
-        = |params| CrossEntropy::new(params.numbers[0], params.numbers[1], params.numbers[3]);
-    softmax_gradient: SoftmaxGradient, leaf [1024 1024 1024], any [1024 1024], short [8 8]
-        = |params| SoftmaxGradient { scale: params.numbers[0] };
-    log_softmax_gradient: LogSoftmaxGradient, leaf [1024 1024 1024], any [1024 1024]
-        = |params| LogSoftmaxGradient { scale: params.numbers[0] };
-    norm_gradient: NormGradient, leaf [1024 1024 768], any [1024 512], short [7 5]
-        = |params| NormGradient { centers: params.flag, plus: params.numbers[1] };
+    softmax: Softmax, states scaled, leaf [1024 1024 1024], any [1024 1024], short [8 7], long [3 0], fold [8 8], added [1024 512], known [4 4];
+    log_softmax: LogSoftmax, states scaled, leaf [1024 1024 1024], any [1024 1024], short [8 8], long [3 0], added [1024 512];
+    layer_norm: LayerNorm, states moments, leaf [1024 1024 1024], any [1024 896], short [7 6], long [3 0];
+    rms_norm: RmsNorm, states sum, leaf [1024 1024 1024], any [1024 1024], short [8 8], long [3 0];
+    cross_entropy: CrossEntropy, states weighted, leaf [896 896 896], any [1024 896], noted [7 6], fold [8 6], known [4 4];
+    softmax_gradient: SoftmaxGradient, states sum, leaf [1024 1024 1024], any [1024 1024], short [8 8];
+    log_softmax_gradient: LogSoftmaxGradient, states sum, leaf [1024 1024 1024], any [1024 1024];
+    norm_gradient: NormGradient, states sums, leaf [1024 1024 768], any [1024 512], short [7 5];
 }

@@ -68,27 +68,12 @@ const fn rounds<T: Item>() -> u32 {
 /// A team's answers are those of one vector for each of some lanes. Tiles are clusters of [`CLUSTER`], or none is. Slots and tickets are as those of [`reduce_strided`](super::strided::reduce_strided).
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, arguments: Arguments<T>) {
-    let Arguments {
-        extents,
-        tile_slots,
-        output,
-        ..
-    } = arguments;
-    let team = arguments.team();
-    let mut block = Block::new::<S, T>(simt, team, tile_slots.tiles());
-    let mut states = fold_lane(simt, op, extents, team.steps, block);
+    let (extents, tile_slots) = (arguments.extents, arguments.tile_slots);
+    let mut block = Block::new::<S, T>(simt, arguments.team(), tile_slots.tiles());
+    let states = fold_lane(simt, op, extents, arguments.steps, block);
     let mut share = Share::of(simt, block.of_round());
     let (mut rounds, mut first, mut ticket) = (const { rounds::<T>() }, 0, block.set);
-    let mut totals = [op.identity(); 2];
-    let mut round = simt.opaque(0);
-    while round < rounds {
-        totals = [totals[1], combine_block(simt, op, block, share, states)];
-        states = rotated(states);
-        round = simt.opaque(round + 1);
-    }
-    if rounds == 1 {
-        totals = [totals[1], totals[0]];
-    }
+    let mut totals = combine_rounds(simt, op, block, share, states);
     if S::HAS_CLUSTERS && tile_slots.blocks() < block.tiles {
         let rank = block.tile % CLUSTER;
         let of_cluster = Share::of(simt, block.answers / CLUSTER);
@@ -114,11 +99,36 @@ pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, argument
         }
         let number = block.number::<T>(answer(round));
         if share.part == 0 && number < extents.count() {
-            finish(simt, op, extents.len(), total, output, number);
+            finish(simt, op, extents.len(), total, arguments.output, number);
         }
         totals[0] = totals[1];
         round = simt.opaque(round + 1);
     }
+}
+
+/// Combines the states of a block's lanes, round by round: that of the first, and of a second if there is one.
+///
+/// Called by, Valid in, Scratch: as [`combine_block`]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn combine_rounds<S: Simt, T: Source, M: Monoid<T>>(
+    simt: S,
+    op: M,
+    block: Block,
+    share: Share,
+    mut states: States<M::State>,
+) -> [M::State; 2] {
+    let rounds = const { rounds::<T>() };
+    let mut totals = [op.identity(); 2];
+    let mut round = simt.opaque(0);
+    while round < rounds {
+        totals = [totals[1], combine_block(simt, op, block, share, states)];
+        states = rotated(states);
+        round = simt.opaque(round + 1);
+    }
+    if rounds == 1 {
+        totals = [totals[1], totals[0]];
+    }
+    totals
 }
 
 /// Combines the states that the blocks of a cluster have of their answers, of this block's share of these. What one has is in the threads of part 0, round by
@@ -159,6 +169,20 @@ fn rotated<State: Copy>(states: States<State>) -> States<State> {
     rotated
 }
 
+/// The first of a lane's answers, and the number of its first element in their extents.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn first_of_lane<S: Simt, T: Source>(simt: S, steps: u32, block: Block) -> (u64, u64) {
+    let width = const { row_elements::<T>() as u64 };
+    let shift = u32::trailing_zeros(block.lanes);
+    let unit = (u64::from(block.tile * simt.warps() + simt.warp()) << (u32::trailing_zeros(LANES) - shift))
+        + u64::from(simt.lane() >> shift);
+    let column = unit * u64::from(steps);
+    // The columns of a leaf are neighbours, and a lane's are all of one.
+    let first = column / width * leaf_elements::<T>() as u64 + column % width;
+    let vector = u64::from(block.set * block.lanes + (simt.lane() & (block.lanes - 1)));
+    (vector * vector_elements::<T>() as u64, first)
+}
+
 /// Folds the columns of the tree that are this lane's, of each answer of its vector.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
@@ -168,15 +192,7 @@ fn fold_lane<S: Simt, T: Source, M: Monoid<T>>(
     steps: u32,
     block: Block,
 ) -> States<M::State> {
-    let width = const { row_elements::<T>() as u64 };
-    let shift = u32::trailing_zeros(block.lanes);
-    let unit = (u64::from(block.tile * simt.warps() + simt.warp()) << (u32::trailing_zeros(LANES) - shift))
-        + u64::from(simt.lane() >> shift);
-    let column = unit * u64::from(steps);
-    // The columns of a leaf are neighbours, and a lane's are all of one.
-    let mut first = column / width * leaf_elements::<T>() as u64 + column % width;
-    let vector = u64::from(block.set * block.lanes + (simt.lane() & (block.lanes - 1)));
-    let answer = vector * vector_elements::<T>() as u64;
+    let (answer, mut first) = first_of_lane::<S, T>(simt, steps, block);
     let mut column = LaneColumn::of(simt, extents, answer, first);
     let mut states = [op.identity(); MOST];
     let mut waiting = [states; COLUMN_LEVELS as usize];
@@ -291,6 +307,25 @@ fn combine_parts<S: Simt, T, M: Monoid<T>>(simt: S, op: M, share: Share, mut tot
     total
 }
 
+/// Folds up to [`SLOTS_AT_ONCE`] slots, the first at `from`, and so many from one to the next.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn fold_some_slots<S: Simt, T, M: Monoid<T>>(simt: S, op: M, from: StateArray, left: u32, answers: u32) -> M::State {
+    let state = |i: u32| {
+        let state: M::State = if i < left {
+            from.load(simt, u64::from(i * answers))
+        } else {
+            op.identity()
+        };
+        // A compiler that knew where there is an identity would combine each with its neighbour as soon as it is there, and not before the next
+        // is asked for.
+        M::State::from_words(|word| simt.opaque(state.word(word)))
+    };
+    let of = |first: u32| eight(|i| state(first + i));
+    let (a, b, c, d) = (of(0), of(8), of(16), of(24));
+    let two = |a, b| op.combine(fold_eight(op, a), fold_eight(op, b));
+    op.combine(two(a, b), two(c, d))
+}
+
 /// Folds the slots of an answer's tiles, neighbours first; its number in the set is `answer`.
 ///
 /// Called by, Valid in, Scratch: as [`combine_parts`]
@@ -318,20 +353,7 @@ fn fold_slots<S: Simt, T, M: Monoid<T>>(
     let mut pending = Pending::<_, SLOT_LEVELS>::nothing(op);
     let mut group = simt.opaque(0);
     while left > 0 {
-        let state = |i: u32| {
-            let state: M::State = if i < left {
-                from.load(simt, u64::from(i * answers))
-            } else {
-                op.identity()
-            };
-            // A compiler that knew where there is an identity would combine each with its neighbour as soon as it is there, and not before the next
-            // is asked for.
-            M::State::from_words(|word| simt.opaque(state.word(word)))
-        };
-        let of = |first: u32| eight(|i| state(first + i));
-        let (a, b, c, d) = (of(0), of(8), of(16), of(24));
-        let two = |a, b| op.combine(fold_eight(op, a), fold_eight(op, b));
-        let state = op.combine(two(a, b), two(c, d));
+        let state = fold_some_slots(simt, op, from, left, answers);
         pending.push(simt, op, group, state);
         from = from.from::<M::State>((SLOTS_AT_ONCE * answers).into());
         left = u32::saturating_sub(left, SLOTS_AT_ONCE);

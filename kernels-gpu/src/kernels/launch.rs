@@ -104,6 +104,16 @@ impl RowOperands {
         before: 0,
         others: 0,
     };
+
+    /// Where answers lie, from the first.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn answers(&self) -> Array {
+        Array {
+            stride: self.stride,
+            step: self.step,
+            ..Array::NONE
+        }
+    }
 }
 
 impl Launch {

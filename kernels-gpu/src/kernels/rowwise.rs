@@ -95,13 +95,7 @@ fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op
         // All lanes have read a target's element before one writes over it.
         simt.warp_barrier();
     }
-    let reference = of_leaf.reference;
-    Writer {
-        lane,
-        reference,
-        factors,
-    }
-    .write();
+    Writer::new(lane, of_leaf.reference, factors).write();
     if lane.position.first() == 0 {
         arguments.note(simt, op, row, of_row, whole, given);
     }

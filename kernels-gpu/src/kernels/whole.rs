@@ -7,7 +7,10 @@ use crate::{
     simt::Simt,
     stages::{
         emit::finish,
-        load::{extents::Extents, source::Source},
+        load::{
+            extents::{Extents, Input},
+            source::Source,
+        },
         narrow,
         reduce::{
             block::{self, Turn},
@@ -48,13 +51,7 @@ pub fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, arguments: A
         steps: leaves_per_warp,
         ..
     } = arguments;
-    let (block, input) = if extents.count() == 1 {
-        (simt.block(), extents.whole())
-    } else {
-        let blocks = tile_slots.blocks().max(1);
-        let extent = simt.block() / blocks;
-        (simt.block() % blocks, extents.run(simt, extent.into()))
-    };
+    let (block, input) = block_and_extent(simt, extents, tile_slots.blocks().max(1));
     // Memory has room for no more: each has at least a leaf.
     let tiles = narrow(simt, tile_slots.tiles());
     let (mut before, mut turn) = (Before::nothing(op), Turn::FIRST);
@@ -83,6 +80,17 @@ pub fn reduce_all<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, arguments: A
         && simt.thread() == 0
     {
         finish(simt, op, input.len(), total, output, extent.into());
+    }
+}
+
+/// This block's number among those of its extent, and the extent.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn block_and_extent<S: Simt, T: Source>(simt: S, extents: Extents<T>, blocks: u32) -> (u32, Input<T>) {
+    if extents.count() == 1 {
+        (simt.block(), extents.whole())
+    } else {
+        let extent = simt.block() / blocks;
+        (simt.block() % blocks, extents.run(simt, extent.into()))
     }
 }
 

@@ -300,12 +300,20 @@ impl<S: Simt, T: Element, O: RowOp> LeafRead<S, T, O> {
             if !arguments.out.start().is_null() {
                 arguments.out.store_one(simt, arguments.out.first(), at, answer);
             }
-            if O::ADDS && !arguments.sums.start().is_null() && place < self.seen {
-                arguments
-                    .sums
-                    .store_one(simt, arguments.sums.first(), at, value.each()[0]);
+            if O::ADDS && place < self.seen {
+                arguments.store_sum(simt, at, value.each()[0]);
             }
             place += 1;
+        }
+    }
+}
+
+impl<T: Element> RowArguments<T> {
+    /// Writes the sum of an element and a residual's, if sums are asked for.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn store_sum<S: Simt>(self, simt: S, at: u64, sum: f32) {
+        if !self.sums.start().is_null() {
+            self.sums.store_one(simt, self.sums.first(), at, sum);
         }
     }
 }

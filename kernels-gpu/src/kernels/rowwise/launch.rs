@@ -262,6 +262,25 @@ impl Launch {
         }
     }
 
+    /// What elements are, of the size of `T`.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn row_floats<T: Element>(&self) -> Floats {
+        if vector_elements::<T>() == 4 {
+            Floats::F32
+        } else {
+            Floats::of_params(self.flags as u32 >> FROM)
+        }
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn targets(&self) -> Targets {
+        Targets {
+            start: self.rows.targets,
+            are_wide: self.flags as u32 >> TARGETS & 1 != 0,
+            ignored: self.rows.ignored,
+        }
+    }
+
     /// The rest, of a kernel that reads elements of the size of `T`. Whoever has it may read and write what it says is there, and does so within its rows.
     ///
     /// # Safety
@@ -272,18 +291,7 @@ impl Launch {
     #[must_use]
     pub unsafe fn row_arguments<T: Element>(&self) -> RowArguments<T> {
         let [first, second] = self.arrays;
-        let rows = self.rows;
-        let out = Array {
-            stride: rows.stride,
-            step: rows.step,
-            ..Array::NONE
-        };
-        let flags = self.flags as u32;
-        let floats = if vector_elements::<T>() == 4 {
-            Floats::F32
-        } else {
-            Floats::of_params(flags >> FROM)
-        };
+        let (rows, flags, floats) = (self.rows, self.flags as u32, self.row_floats::<T>());
         RowArguments {
             // SAFETY: the caller's word; the second array is not read by this view.
             rows: unsafe { Extents::new([first, no_start(second)], self.len, self.count, self.layout) },
@@ -296,15 +304,11 @@ impl Launch {
             // SAFETY: as above.
             out: unsafe { OutRows::new(self.answer, rows.stride, Floats::of_params(flags >> OUT)) },
             // SAFETY: as above; nothing is read but the layout.
-            to: unsafe { Extents::new([out, Array::NONE], 0, 0, rows.layout) },
+            to: unsafe { Extents::new([rows.answers(), Array::NONE], 0, 0, rows.layout) },
             // SAFETY: as above; sums lie as the answers do.
             sums: unsafe { OutRows::new(rows.sums, rows.stride, floats) },
             known: rows.known,
-            targets: Targets {
-                start: rows.targets,
-                are_wide: flags >> TARGETS & 1 != 0,
-                ignored: rows.ignored,
-            },
+            targets: self.targets(),
             mode: Mode::of(flags),
             // SAFETY: as above.
             states: unsafe { StateArray::new(self.slots) },

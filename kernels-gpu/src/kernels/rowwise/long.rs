@@ -235,12 +235,7 @@ impl<S: Simt, T: Element, O: RowOp> LeafShare<S, T, O> {
             let reference = f32::from_bits(simt.load_shared(self.at_reference(number)));
             let leaf = Some(warps.kept(simt, op, number));
             let factors = op.factors(reference, leaf, of_row, seen, [0.0; 2]);
-            let writer = Writer {
-                lane,
-                reference,
-                factors,
-            };
-            writer.write();
+            Writer::new(lane, reference, factors).write();
             if next.row < arguments.rows.count() {
                 next.ask(number);
             }

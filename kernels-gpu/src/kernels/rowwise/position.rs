@@ -214,29 +214,7 @@ impl<T: Element> RowArguments<T> {
             return Target::Ignored.given(0.0);
         }
         if O::TARGETS {
-            let target = self.target(simt, row);
-            let here = self.here(target);
-            let is_there = (0..self.rows.len() as i64).contains(&here);
-            if target == self.targets.ignored {
-                Target::Ignored.given(0.0)
-            } else if is_there {
-                let at = self.first_at(start, here * self.rows.step().0);
-                // Where rows are mapped in place it is written later: no load of what nobody writes.
-                // SAFETY: the row has that element.
-                let bits = unsafe {
-                    if T::BYTES == 2 {
-                        simt.load_short(at.cast())
-                    } else {
-                        simt.load(at.cast())
-                    }
-                };
-                Target::There.given(self.floats.widen(bits))
-            } else if self.is_part::<O>() && (0..self.whole::<O>(self.rows.len()) as i64).contains(&target) {
-                // Others have it: what a sum over all parts does not notice.
-                Target::There.given(-0.0)
-            } else {
-                Target::Beyond.given(0.0)
-            }
+            self.given_target::<S, O>(simt, start)
         } else if O::TAKES_COLUMNS {
             let [mean, reciprocal, ..] = self.known;
             let read = |from: *mut u32| {
@@ -249,6 +227,34 @@ impl<T: Element> RowArguments<T> {
             [read(mean), read(reciprocal)]
         } else {
             [0.0; 2]
+        }
+    }
+
+    /// The element of a row's target.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn given_target<S: Simt, O: RowOp>(self, simt: S, start: RowStart<T>) -> Given {
+        let target = self.target(simt, start.row);
+        let here = self.here(target);
+        let is_there = (0..self.rows.len() as i64).contains(&here);
+        if target == self.targets.ignored {
+            Target::Ignored.given(0.0)
+        } else if is_there {
+            let at = self.first_at(start, here * self.rows.step().0);
+            // Where rows are mapped in place it is written later: no load of what nobody writes.
+            // SAFETY: the row has that element.
+            let bits = unsafe {
+                if T::BYTES == 2 {
+                    simt.load_short(at.cast())
+                } else {
+                    simt.load(at.cast())
+                }
+            };
+            Target::There.given(self.floats.widen(bits))
+        } else if self.is_part::<O>() && (0..self.whole::<O>(self.rows.len()) as i64).contains(&target) {
+            // Others have it: what a sum over all parts does not notice.
+            Target::There.given(-0.0)
+        } else {
+            Target::Beyond.given(0.0)
         }
     }
 

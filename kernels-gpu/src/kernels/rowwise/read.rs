@@ -148,12 +148,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         absent: f32,
         signs: u32,
     ) -> Vectors<N> {
-        let Self {
-            simt,
-            arguments,
-            position,
-            ..
-        } = self;
+        let Self { simt, arguments, .. } = self;
         let absent = arguments.floats.simple_bits(absent);
         // It is negated with the others.
         let word = if T::BYTES == 2 { absent | absent << 16 } else { absent } ^ signs;
@@ -167,24 +162,21 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
                 };
             });
         } else {
-            let of_element = if T::BYTES == 2 { word & 0xffff } else { word };
-            let filler = Some(T::from_bits(of_element.into()));
-            // SAFETY: so many elements are there, and all memory around them.
-            words = unsafe {
-                load::<S, T, _, N>(
-                    simt,
-                    Ragged,
-                    at(arguments, position),
-                    position.present(),
-                    around,
-                    filler,
-                )
-            };
+            words = self.ragged_vectors(at(arguments, self.position), around, word);
         }
         if signs != 0 {
             each!(row < N, 4 => words[row] = words[row].map(|word| word ^ signs));
         }
         words
+    }
+
+    /// The same where elements are not aligned, or not whole vectors: from `at` on, and where there is none a word.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn ragged_vectors(self, at: *const T, around: Around, word: u32) -> Vectors<N> {
+        let of_element = if T::BYTES == 2 { word & 0xffff } else { word };
+        let filler = Some(T::from_bits(of_element.into()));
+        // SAFETY: so many elements are there, and all memory around them.
+        unsafe { load::<S, T, _, N>(self.simt, Ragged, at, self.position.present(), around, filler) }
     }
 
     /// Where the vector of a row is.

@@ -40,13 +40,8 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
     let first = u64::from(simt.lane() % lanes) * vector_elements::<T>() as u64;
     let before = warp * u64::from(K as u32 * each_lanes) + u64::from(simt.lane() / lanes);
     let (position, apart) = (arguments.wide_position(before, first), Some(each_lanes.into()));
-    let mut lane = Lane::<S, T, O, Plain, K>::read(simt, op, arguments, position, apart, Reach::Vectors);
-    lane.ask();
-    if O::TAKES_COLUMNS {
-        each!(slot < K, 4 => {
-            lane.given[slot] = arguments.given::<S, O>(simt, lane.position_of(slot).start());
-        });
-    }
+    let lane = Lane::<S, T, O, Plain, K>::read(simt, op, arguments, position, apart, Reach::Vectors);
+    let lane = asked(lane);
     let slots = Slots::<S, K>::of(simt, lanes);
     let row = |number: u32| before + u64::from(slots.slot(number) * each_lanes);
     let len = |number: usize| arguments.there(row(number as u32)) as u32;
@@ -74,6 +69,18 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
         leaves = leaf::rotated(leaves);
         number = simt.opaque(number + 1);
     }
+}
+
+/// A lane with its vectors on their way, and what is given of each row of its slots, of an operation that takes it before the first pass.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn asked<S: Simt, T: Element, O: RowOp, const K: usize>(mut lane: Lane<S, T, O, Plain, K>) -> Lane<S, T, O, Plain, K> {
+    lane.ask();
+    if O::TAKES_COLUMNS {
+        each!(slot < K, 4 => {
+            lane.given[slot] = lane.arguments.given::<S, O>(lane.simt, lane.position_of(slot).start());
+        });
+    }
+    lane
 }
 
 /// Maps the rows of slots, each a leaf, and writes what becomes of them.

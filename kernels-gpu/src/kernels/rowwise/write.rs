@@ -8,7 +8,7 @@ use crate::{
     stages::{
         columns::{Held, MOST},
         each::each,
-        load::words::WORDS,
+        load::words::{Vectors, WORDS},
         reduce::leaf::PackedLeaf as _,
     },
     tree::{place, vector_elements},
@@ -17,13 +17,22 @@ use crate::{
 /// What maps what a lane holds of a leaf.
 #[derive(Clone, Copy)]
 pub(super) struct Writer<S, T: Element, O: RowOp, V, const N: usize> {
-    pub(super) lane: Lane<S, T, O, V, N>,
-    /// The leaf's.
-    pub(super) reference: f32,
-    pub(super) factors: O::Factors,
+    lane: Lane<S, T, O, V, N>,
+    reference: f32,
+    factors: O::Factors,
 }
 
 impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, V, N> {
+    /// Of what a lane holds, by its leaf's reference and factors.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn new(lane: Lane<S, T, O, V, N>, reference: f32, factors: O::Factors) -> Self {
+        Self {
+            lane,
+            reference,
+            factors,
+        }
+    }
+
     /// Maps and writes it: vector by vector, if they are whole or absent.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn write(mut self) {
@@ -143,18 +152,11 @@ pub(super) fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: us
     references: [f32; K],
     factors: [O::Factors; K],
 ) {
-    let Lane {
-        simt,
-        op,
-        arguments,
-        position,
-        ..
-    } = lane;
-    let floats = arguments.floats;
+    let (op, floats) = (lane.op, lane.arguments.floats);
     let mut words = [[0; WORDS]; K];
     each!(half < vector_elements::<T>() / WORDS, 2 => {
         let before = half * WORDS;
-        let columns = lane.first_columns(0, half, position.present());
+        let columns = lane.first_columns(0, half, lane.position.present());
         each!(row < K, 4 => {
             let (of, mut values) = (lane.vector(row), [0.0; WORDS]);
             each!(i < WORDS, 4 => {
@@ -168,16 +170,23 @@ pub(super) fn write_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: us
             }
         });
     });
-    let bytes = T::BYTES as i64;
-    let start = arguments
-        .out
-        .row(position.row())
-        .address()
-        .wrapping_add(T::BYTES * position.first() as usize);
-    let pitch = lane.apart.unwrap_or(0) as i64 * arguments.out.stride() * bytes;
+    store_short(lane, words);
+}
+
+/// Writes a vector of each short row.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn store_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: usize>(
+    lane: Lane<S, T, O, V, K>,
+    words: Vectors<K>,
+) {
+    let (out, position) = (lane.arguments.out, lane.position);
+    let first = T::BYTES * position.first() as usize;
+    let start = out.row(position.row()).address().wrapping_add(first);
+    let pitch = lane.apart.unwrap_or(0) as i64 * out.stride() * T::BYTES as i64;
     each!(row < K, 4 => if lane.position_of(row).present() > 0 {
+        let to = start.wrapping_offset((pitch * row as i64) as isize).cast();
         // SAFETY: the row has that vector, which has one lane.
-        unsafe { simt.store_vector(start.wrapping_offset((pitch * row as i64) as isize).cast(), words[row]) };
+        unsafe { lane.simt.store_vector(to, words[row]) };
     });
 }
 

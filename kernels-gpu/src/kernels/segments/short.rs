@@ -174,19 +174,8 @@ fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
         // Where each slot's vector lies, and all of them before any is asked for: a shuffle between two loads would have the second
         // wait for the first.
         let slot = |slot: u32| segments.of_lane(simt, each, (round + slot) * per + (simt.lane() >> lanes));
-        let load = |input: Input<T>, wide: bool| {
-            let present = simt.opaque(u32::saturating_sub(input.len() as u32, first));
-            contiguous::load_vectors::<S, T, M, N>(simt, op, input, first, present, wide)
-        };
-        let (a, b, c, d) = (slot(0), slot(1), slot(2), slot(3));
-        // All are read before any is folded: the barrier keeps the assembler, which would spare registers, from folding the first
-        // vectors before it reads the last. And loads are behind a branch: the assembler has a copy of what follows a shuffle up to the
-        // next, for lanes apart, and in both each load would wait for the one before.
-        let slots = if N == 1 && is_ragged {
-            [load(a, false), load(b, false), load(c, false), load(d, false)]
-        } else {
-            [load(a, true), load(b, true), load(c, true), load(d, true)]
-        };
+        let inputs = [slot(0), slot(1), slot(2), slot(3)];
+        let slots = load_slots::<S, T, M, N>(simt, op, inputs, first, is_ragged);
         simt.warp_barrier();
         // By little code, which a batch of many lengths runs through again and again: more than the cache holds would wait for
         // instructions.
@@ -201,6 +190,29 @@ fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
         round += SLOTS;
     }
     state
+}
+
+/// The vectors of each slot from element `first` of its segment on.
+///
+/// All are read before any is folded: the barrier that follows keeps the assembler, which would spare registers, from folding the first vectors before it reads the last. And loads
+/// are behind a branch: the assembler has a copy of what follows a shuffle up to the next, for lanes apart, and in both each load would wait for the one before.
+#[inline(always)]
+fn load_slots<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
+    simt: S,
+    op: M,
+    [a, b, c, d]: [Input<T>; SLOTS as usize],
+    first: u32,
+    is_ragged: bool,
+) -> [Fragment<T, N>; SLOTS as usize] {
+    let load = |input: Input<T>, wide: bool| {
+        let present = simt.opaque(u32::saturating_sub(input.len() as u32, first));
+        contiguous::load_vectors::<S, T, M, N>(simt, op, input, first, present, wide)
+    };
+    if N == 1 && is_ragged {
+        [load(a, false), load(b, false), load(c, false), load(d, false)]
+    } else {
+        [load(a, true), load(b, true), load(c, true), load(d, true)]
+    }
 }
 
 /// The segments of the lanes that are set in `these`, the first to the first lane, and so on; nothing to the lanes behind them.

@@ -216,10 +216,8 @@ pub fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
     let mut members = tile_slots.tiles;
     while members > 1 {
         let group = place / SLOTS_PER_WARP;
-        let (first, present) = (
-            group * SLOTS_PER_WARP,
-            (members - group * SLOTS_PER_WARP).min(SLOTS_PER_WARP) as u32,
-        );
+        let first = group * SLOTS_PER_WARP;
+        let present = (members - first).min(SLOTS_PER_WARP) as u32;
         if present > 1 {
             let here = first << apart;
             let slots = tile_slots.slots.from::<M::State>(here);

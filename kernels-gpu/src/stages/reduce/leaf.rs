@@ -111,21 +111,15 @@ pub fn fold<S: Simt, T: Element, O: RowOp, P: PackedLeaf<O, N>, const N: usize>(
         total: -0.0,
     };
     if O::HAS_FIRST_PASS {
-        found.first = match packed.largest::<1>() {
-            Some([largest]) if O::FINDS_LARGEST => across(simt, ReferencePass(op), largest),
-            _ => across(
-                simt,
-                ReferencePass(op),
-                in_lane::<_, T, _, _, _, N>(simt, ReferencePass(op), packed),
-            ),
+        let of_lane = match packed.largest::<1>() {
+            Some([largest]) if O::FINDS_LARGEST => largest,
+            _ => in_lane::<_, T, _, _, _, N>(simt, ReferencePass(op), packed),
         };
+        found.first = across(simt, ReferencePass(op), of_lane);
     }
     if O::TOTALS && op.totals() {
-        found.total = across(
-            simt,
-            TotalPass(op),
-            in_lane::<_, T, _, _, _, N>(simt, TotalPass(op), packed),
-        );
+        let of_lane = in_lane::<_, T, _, _, _, N>(simt, TotalPass(op), packed);
+        found.total = across(simt, TotalPass(op), of_lane);
     }
     found.reference = op.reference(found.first, len);
     let packed = packed.opaque_again();

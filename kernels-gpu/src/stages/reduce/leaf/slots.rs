@@ -125,10 +125,8 @@ pub fn fold_short<S: Simt, T: Element, O: RowOp, P: PackedLeaf<O, K>, const K: u
     }
     let mut totals = [-0.0; K];
     if O::TOTALS && op.totals() {
-        totals = slots.combined(
-            TotalPass(op),
-            of_rows::<T, _, _, _, K>(TotalPass(op), packed, |_| TotalPass(op)),
-        );
+        let of = of_rows::<T, _, _, _, K>(TotalPass(op), packed, |_| TotalPass(op));
+        totals = slots.combined(TotalPass(op), of);
     }
     let mine = slots.each(|number| op.reference(found[number], len(number)));
     let references = slots.handed(mine);
@@ -141,14 +139,12 @@ pub fn fold_short<S: Simt, T: Element, O: RowOp, P: PackedLeaf<O, K>, const K: u
     } else {
         sums = slots.combined(second(0.0), sums);
     }
-    let leaves = slots.each(|number| {
-        let found = LeafFound {
-            first: found[number],
-            reference: mine[number],
-            total: totals[number],
-        };
-        FoldedLeaf::of(op, found, sums[number], len(number))
-    });
+    let found = |number: usize| LeafFound {
+        first: found[number],
+        reference: mine[number],
+        total: totals[number],
+    };
+    let leaves = slots.each(|number| FoldedLeaf::of(op, found(number), sums[number], len(number)));
     (packed, references, leaves)
 }
 

@@ -70,10 +70,20 @@ const fn rounds<T: Item>() -> u32 {
 pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, arguments: Arguments<T>) {
     let (extents, tile_slots) = (arguments.extents, arguments.tile_slots);
     let mut block = Block::new::<S, T>(simt, arguments.team(), tile_slots.tiles());
-    let states = fold_lane(simt, op, extents, arguments.steps, block);
+    let mut states = fold_lane(simt, op, extents, arguments.steps, block);
     let mut share = Share::of(simt, block.of_round());
     let (mut rounds, mut first, mut ticket) = (const { rounds::<T>() }, 0, block.set);
-    let mut totals = combine_rounds(simt, op, block, share, states);
+    let mut totals = [op.identity(); 2];
+    // Written out here: in a function of its own the states would spill.
+    let mut round = simt.opaque(0);
+    while round < rounds {
+        totals = [totals[1], combine_block(simt, op, block, share, states)];
+        states = rotated(states);
+        round = simt.opaque(round + 1);
+    }
+    if rounds == 1 {
+        totals = [totals[1], totals[0]];
+    }
     if S::HAS_CLUSTERS && tile_slots.blocks() < block.tiles {
         let rank = block.tile % CLUSTER;
         let of_cluster = Share::of(simt, block.answers / CLUSTER);
@@ -104,31 +114,6 @@ pub fn reduce_columns<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, argument
         totals[0] = totals[1];
         round = simt.opaque(round + 1);
     }
-}
-
-/// Combines the states of a block's lanes, round by round: that of the first, and of a second if there is one.
-///
-/// Called by, Valid in, Scratch: as [`combine_block`]
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn combine_rounds<S: Simt, T: Source, M: Monoid<T>>(
-    simt: S,
-    op: M,
-    block: Block,
-    share: Share,
-    mut states: States<M::State>,
-) -> [M::State; 2] {
-    let rounds = const { rounds::<T>() };
-    let mut totals = [op.identity(); 2];
-    let mut round = simt.opaque(0);
-    while round < rounds {
-        totals = [totals[1], combine_block(simt, op, block, share, states)];
-        states = rotated(states);
-        round = simt.opaque(round + 1);
-    }
-    if rounds == 1 {
-        totals = [totals[1], totals[0]];
-    }
-    totals
 }
 
 /// Combines the states that the blocks of a cluster have of their answers, of this block's share of these. What one has is in the threads of part 0, round by

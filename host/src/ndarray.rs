@@ -328,7 +328,7 @@ fn smaller<A, D: RemoveAxis>(answers: ArrayD<A>) -> Array<A, D::Smaller> {
 }
 
 /// What is folded by an operator: an array, or one and its mask, of the same shape.
-trait Operand<R>: Sized {
+trait Foldable<R>: Sized {
     type Item: Item;
     type Op: Reduction<Self::Item>;
 
@@ -344,13 +344,13 @@ trait Operand<R>: Sized {
     fn push(&self, op: R, piece: usize, pieces: &mut Pieces<Self::Op, Self::Item>) -> Result<(), Error>;
 }
 
-type Answer<O, R> = <<O as Operand<R>>::Op as Reduction<<O as Operand<R>>::Item>>::Answer;
+type Answer<O, R> = <<O as Foldable<R>>::Op as Reduction<<O as Foldable<R>>::Item>>::Answer;
 type Answers<O, R> = Result<Folded<Answer<O, R>>, Error>;
 
 /// All elements.
 struct All<'a, T>(ArrayViewD<'a, T>);
 
-impl<T: Element, R: Reduction<T>> Operand<R> for All<'_, T> {
+impl<T: Element, R: Reduction<T>> Foldable<R> for All<'_, T> {
     type Item = T;
     type Op = R;
 
@@ -386,7 +386,7 @@ impl<T: Element, R: Reduction<T>> Operand<R> for All<'_, T> {
 /// Those that a mask selects.
 struct Selected<'a, T, M>(ArrayViewD<'a, T>, ArrayViewD<'a, M>);
 
-impl<T, M, R> Operand<R> for Selected<'_, T, M>
+impl<T, M, R> Foldable<R> for Selected<'_, T, M>
 where
     T: Element,
     M: MaskElement,
@@ -439,7 +439,7 @@ fn in_order<T: Element>(array: &ArrayViewD<'_, T>) -> Vec<T> {
 }
 
 /// The answers along axes.
-fn answers<R: Operator, O: Operand<R>>(op: R, operand: &O, axes: &Axes) -> Result<ArrayD<Answer<O, R>>, Error> {
+fn answers<R: Operator, O: Foldable<R>>(op: R, operand: &O, axes: &Axes) -> Result<ArrayD<Answer<O, R>>, Error> {
     let (shape, answers) = match operand.folded(op, axes) {
         Some(folded) => {
             let folded = folded?;
@@ -461,7 +461,7 @@ fn answers<R: Operator, O: Operand<R>>(op: R, operand: &O, axes: &Axes) -> Resul
 }
 
 /// The answers of what has elements, in C order of the axes that are kept: block by block of the outermost of them.
-fn scattered<R: Operator, O: Operand<R>>(
+fn scattered<R: Operator, O: Foldable<R>>(
     op: R,
     operand: &O,
     (axes, kept): (&Axes, &[Axis]),

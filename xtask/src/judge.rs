@@ -12,7 +12,7 @@ use crate::{
     kernel_crate::{BuildPart, KernelCrate},
     process::write_if_changed,
     ptx::Module,
-    ptxas::{Outcome, Ptxas},
+    ptxas::{Assembly, Ptxas},
     report::{Build, ReportRow},
     setup::Tools,
     wanted::Wanted,
@@ -129,7 +129,7 @@ fn assemble(
         ..Assembled::default()
     };
     for &device in devices {
-        let Outcome::Assembled(said) = ptxas.assemble(file, device)? else {
+        let Assembly::Assembled(said) = ptxas.assemble(file, device)? else {
             continue;
         };
         assembled.devices.push(device);

@@ -30,7 +30,7 @@ pub struct Ptxas {
 }
 
 /// What became of one assembly.
-pub enum Outcome {
+pub enum Assembly {
     /// What it said of the functions.
     Assembled(String),
     /// This release knows nothing of that device.
@@ -104,21 +104,21 @@ fn release(said: &str) -> Option<&str> {
 
 impl Ptxas {
     /// Assembles a file for a device, and gives what ptxas says of its functions: what it said of the same text before, if it was asked.
-    pub fn assemble(&self, file: &Path, device: u32) -> Result<Outcome> {
+    pub fn assemble(&self, file: &Path, device: u32) -> Result<Assembly> {
         let mut hasher = DefaultHasher::new();
         (fs::read(file)?, device, &self.version).hash(&mut hasher);
         let kept = verdicts().join(format!("{:016x}", hasher.finish()));
         if let Ok(said) = fs::read_to_string(&kept) {
-            return Ok(Outcome::Assembled(said));
+            return Ok(Assembly::Assembled(said));
         }
         let outcome = self.ask(file, device)?;
-        if let Outcome::Assembled(said) = &outcome {
+        if let Assembly::Assembled(said) = &outcome {
             write_if_changed(&kept, said)?;
         }
         Ok(outcome)
     }
 
-    fn ask(&self, file: &Path, device: u32) -> Result<Outcome> {
+    fn ask(&self, file: &Path, device: u32) -> Result<Assembly> {
         let output = Command::new(&self.path)
             .args(["-v", &format!("-arch=sm_{device}"), "-o", "/dev/null"])
             .arg(file)
@@ -130,9 +130,9 @@ impl Ptxas {
             String::from_utf8_lossy(&output.stderr)
         );
         if output.status.success() {
-            Ok(Outcome::Assembled(said))
+            Ok(Assembly::Assembled(said))
         } else if is_unknown_device(&said) {
-            Ok(Outcome::Unknown)
+            Ok(Assembly::Unknown)
         } else {
             bail!(
                 "ptxas {} does not take {} for sm_{device}:\n{}",

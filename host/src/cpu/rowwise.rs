@@ -22,7 +22,7 @@ use super::{TASK, pool};
 use crate::{layout::Extents, operand::source::gather};
 use convert::Load;
 use scratch::Scratch;
-use strip::{Buffers, Elements, Shape, StripPlace, Take, roomy};
+use strip::{Buffers, Elements, LeafShape, StripPlace, Take, roomy};
 
 /// Strips from which on several threads have a row.
 const LONG: usize = 8;
@@ -347,12 +347,12 @@ struct OneRow<'a, T, O> {
 
 impl<'a, T: RowElement + Pod, O: RowOp> OneRow<'a, T, O> {
     /// How its leaves lie.
-    fn shape(len: usize) -> Shape {
-        Shape::of(len, 512 / T::TYPE.bytes(), ROWS / O::Value::ARRAYS)
+    fn shape(len: usize) -> LeafShape {
+        LeafShape::of(len, 512 / T::TYPE.bytes(), ROWS / O::Value::ARRAYS)
     }
 
     /// Which elements are a leaf's, if it has any.
-    fn place(&self, shape: Shape, leaf: usize) -> StripPlace<'a, O> {
+    fn place(&self, shape: LeafShape, leaf: usize) -> StripPlace<'a, O> {
         let at = (leaf * shape.leaf).min(self.values.len());
         StripPlace {
             op: self.op,

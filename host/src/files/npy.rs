@@ -36,7 +36,7 @@ pub(super) fn layout(
     };
     let (text, before) = text(path, start, file)?;
     let before = before as u64;
-    let Header {
+    let NpyHeader {
         element,
         fortran_order,
         shape,
@@ -124,14 +124,14 @@ fn text(path: &Path, mut bytes: Vec<u8>, file: &mut dyn Read) -> Result<(String,
 }
 
 /// What a header says of an array.
-struct Header {
+struct NpyHeader {
     element: descr::Type,
     fortran_order: bool,
     shape: Vec<u64>,
 }
 
 /// The header that is written as a dictionary of Python's, or why it is none.
-fn header(text: &str) -> Result<Header, String> {
+fn header(text: &str) -> Result<NpyHeader, String> {
     let damaged = |reason: String| format!("its header is damaged: {reason}");
     let Literal::Dictionary(entries) = python::literal(text).map_err(damaged)? else {
         return Err(damaged("it is no dictionary".into()));
@@ -163,7 +163,7 @@ fn header(text: &str) -> Result<Header, String> {
     let Literal::Tuple(extents) = shape else {
         return Err(damaged(format!("its shape is {}, and no tuple", beginning(written))));
     };
-    Ok(Header {
+    Ok(NpyHeader {
         element,
         fortran_order,
         shape: extents_of(&extents)?,

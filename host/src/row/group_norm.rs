@@ -169,22 +169,22 @@ struct ChannelSums {
 }
 
 /// Those sums.
-struct Sums(Vec<[f32; 4]>);
+struct KnownSums(Vec<[f32; 4]>);
 
-impl From<Vec<[f32; 4]>> for Sums {
+impl From<Vec<[f32; 4]>> for KnownSums {
     fn from(sums: Vec<[f32; 4]>) -> Self {
         Self(sums)
     }
 }
 
-impl Knowledge for Sums {
+impl Knowledge for KnownSums {
     const ASKED: [bool; 4] = [true, true, false, false];
     const ARE_SUMS: bool = true;
 }
 
 impl Operation for ChannelSums {
     type Op = rowwise::NormGradient;
-    type Known = Sums;
+    type Known = KnownSums;
     const NAME: &'static str = "group_norm_channel_gradients";
 
     fn op(self) -> rowwise::NormGradient {
@@ -234,7 +234,7 @@ impl GroupNormChannels<'_> {
     fn sums(
         self,
         layout: &Layout,
-        of: impl FnOnce(Row<'_, ChannelSums>) -> Result<Mapped<f32, Sums>, Error>,
+        of: impl FnOnce(Row<'_, ChannelSums>) -> Result<Mapped<f32, KnownSums>, Error>,
     ) -> Result<ColumnGradients, Error> {
         Channels::of(ChannelSums::NAME, self.groups, 1, layout)?;
         let (samples, channels) = (layout.shape()[0], layout.shape()[1]);
@@ -256,7 +256,7 @@ impl GroupNormChannels<'_> {
             each.collect()
         };
         let known = [of_each(mean), of_each(reciprocal_deviation)];
-        let Sums(sums) = of(Row {
+        let KnownSums(sums) = of(Row {
             axis: 1,
             other: Some((Second::Nothing, self.gradients)),
             given: Some([Some(&known[0]), Some(&known[1])]),

@@ -18,7 +18,7 @@ use crate::{
     out::Out,
     reading,
     report::tuple,
-    rows::{Element, Part, Rows, SecondFile, device, in_file, not_floats, on_device},
+    rows::{Element, MappedFile, RowRange, SecondFile, device, in_file, not_floats, on_device},
     scalar::Scalar,
     shown::Shown,
 };
@@ -134,10 +134,10 @@ impl Args {
         let shape = array.shape();
         let mut writer = out.begin(DType::F32, &shape[..shape.len() - 1], array.name())?;
         let mut sum = 0.0_f64;
-        let of_part = |Part { rows, .. }: Part| self.row(&targets[rows]);
+        let of_part = |RowRange { rows, .. }: RowRange| self.row(&targets[rows]);
         let mapping =
             |row: Row<'_, CrossEntropy>, view: View<'_, T>| on_device::<T, f32, CrossEntropy>(&device, row, view);
-        Rows::new(array, -1, &device)?.map::<T, _, CrossEntropy>(
+        MappedFile::new(array, -1, &device)?.map::<T, _, CrossEntropy>(
             &of_part,
             &SecondFile::None,
             &mapping,

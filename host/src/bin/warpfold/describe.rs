@@ -30,7 +30,7 @@ use crate::{
     progress::Progress,
     reading,
     scalar::Scalar,
-    summaries::{Array, Numbers, Outcome, Summaries},
+    summaries::{ArraySummary, Numbers, Outcome, Summaries},
 };
 
 /// Does what the command line asks for.
@@ -132,7 +132,7 @@ fn of(dtype: DType) -> Option<Describer> {
 
 impl PieceReader {
     /// What a path names, and its arrays.
-    fn describe_file(&mut self, path: &Path) -> (String, Vec<Array>) {
+    fn describe_file(&mut self, path: &Path) -> (String, Vec<ArraySummary>) {
         let inputs = Inputs::open(path);
         let describable = inputs
             .tensors
@@ -140,18 +140,18 @@ impl PieceReader {
             .filter(|tensor| of(tensor.dtype().decoded()).is_some());
         self.progress.expect(size(path), describable.map(Tensor::bytes).sum());
         let is_file = !path.is_dir();
-        let mut arrays: Vec<Array> = vec![];
+        let mut arrays: Vec<ArraySummary> = vec![];
         for tensor in &inputs.tensors {
             let name = if is_file { tensor.name() } else { tensor.called() };
-            arrays.push(Array {
+            arrays.push(ArraySummary {
                 name: name.map(str::to_owned),
                 ..self.describe(tensor)
             });
         }
         let foreign = inputs.foreign.iter().map(ToString::to_string);
-        arrays.extend(inputs.faults.into_iter().chain(foreign).map(Array::unread));
+        arrays.extend(inputs.faults.into_iter().chain(foreign).map(ArraySummary::unread));
         if arrays.is_empty() {
-            arrays.push(Array::unread(format!("{} has no arrays", path.display())));
+            arrays.push(ArraySummary::unread(format!("{} has no arrays", path.display())));
         }
         // The file, without the name of an array.
         let file = match &inputs.tensors[..] {
@@ -161,9 +161,9 @@ impl PieceReader {
         (file.display().to_string(), arrays)
     }
 
-    fn describe(&mut self, tensor: &Tensor) -> Array {
+    fn describe(&mut self, tensor: &Tensor) -> ArraySummary {
         if let Some(error) = tensor.fault() {
-            return Array::unread(error.to_string());
+            return ArraySummary::unread(error.to_string());
         }
         let outcome = match of(tensor.dtype().decoded()) {
             None => Outcome::Unread(format!(
@@ -176,7 +176,7 @@ impl PieceReader {
                 Err(error) => Outcome::Unread(error.to_string()),
             },
         };
-        Array {
+        ArraySummary {
             name: None,
             elements: tensor.len(),
             bytes: tensor.bytes(),

@@ -14,7 +14,7 @@ use crate::{
     device::{Device, Opened, Wanted},
     fold::Fold,
     reading,
-    reduce::Element,
+    reduce::FoldElement,
     report::{Explained, Report},
 };
 
@@ -50,7 +50,7 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
 struct Count<'a>(Fold<'a>);
 
 impl Count<'_> {
-    fn run<T: Element>(self) -> Result<Report, Failure> {
+    fn run<T: FoldElement>(self) -> Result<Report, Failure> {
         let fold = &self.0;
         // Before any of it is read.
         let axes = self.axes()?;
@@ -104,7 +104,7 @@ impl Count<'_> {
 const CPU_PIECE: usize = 16 << 20;
 
 /// How many elements are counted at a time.
-fn piece<T: Element>(device: &Device) -> Result<usize, Error> {
+fn piece<T: FoldElement>(device: &Device) -> Result<usize, Error> {
     match device {
         #[cfg(feature = "cuda")]
         Device::Folding(Target::Gpu(gpu)) => gpu.piece_len::<T>(),
@@ -118,7 +118,7 @@ fn bytes(counts: &[u64]) -> Vec<u8> {
 }
 
 /// The device that was asked for, ready to count.
-fn open<T: Element>(wanted: Wanted) -> Result<Opened, Failure> {
+fn open<T: FoldElement>(wanted: Wanted) -> Result<Opened, Failure> {
     match wanted {
         Wanted::Best => Ok(Opened::best(usable::<T>())),
         Wanted::Emulator => Err("the emulator counts no distinct elements: --device cpu gives the same numbers".into()),
@@ -131,18 +131,23 @@ fn open<T: Element>(wanted: Wanted) -> Result<Opened, Failure> {
 use warpfold::dynamic::Target;
 
 #[cfg(feature = "cuda")]
-fn usable<T: Element>() -> Result<Device, Error> {
+fn usable<T: FoldElement>() -> Result<Device, Error> {
     let gpu = warpfold::gpu::Gpu::new(0)?;
     gpu.prepare_distinct::<T>(1)?;
     Ok(Device::Folding(Target::Gpu(gpu)))
 }
 
 #[cfg(not(feature = "cuda"))]
-fn usable<T: Element>() -> Result<Device, Error> {
+fn usable<T: FoldElement>() -> Result<Device, Error> {
     Device::named(Wanted::Gpu(0))
 }
 
-fn count_axes<T: Element>(device: &Device, values: &[T], layout: &Layout, axes: &Axes) -> Result<Folded<u64>, Error> {
+fn count_axes<T: FoldElement>(
+    device: &Device,
+    values: &[T],
+    layout: &Layout,
+    axes: &Axes,
+) -> Result<Folded<u64>, Error> {
     match device {
         #[cfg(feature = "cuda")]
         Device::Folding(Target::Gpu(gpu)) => gpu.distinct_host_axes(values, layout, axes),
@@ -150,7 +155,7 @@ fn count_axes<T: Element>(device: &Device, values: &[T], layout: &Layout, axes: 
     }
 }
 
-fn count_segments<T: Element>(device: &Device, values: &[T], segments: &Segments) -> Result<Vec<u64>, Error> {
+fn count_segments<T: FoldElement>(device: &Device, values: &[T], segments: &Segments) -> Result<Vec<u64>, Error> {
     match device {
         #[cfg(feature = "cuda")]
         Device::Folding(Target::Gpu(gpu)) => gpu.distinct_host_segments(values, segments),

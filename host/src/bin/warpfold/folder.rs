@@ -23,7 +23,7 @@ use crate::{
     fold::Fold,
     progress::Progress,
     reading::{self, each_piece},
-    reduce::Element,
+    reduce::FoldElement,
     scalar::Scalar,
     segments::Division,
 };
@@ -91,14 +91,14 @@ pub mod plain {
     use super::*;
 
     /// Answers that speak for themselves.
-    pub fn run<T: Element, R: Reduction<T, Answer: Answer>>(op: R) -> Choice<T> {
+    pub fn run<T: FoldElement, R: Reduction<T, Answer: Answer>>(op: R) -> Choice<T> {
         Chosen::new::<R::Answer>(function(op), |_| vec![])
     }
 
     /// An index, as `arg` finds it but for NaN; of the whole array, the element there, too.
     pub fn arg<T, R>(op: R, arg: Arg) -> Choice<T>
     where
-        T: Element + Real + Into<Scalar>,
+        T: FoldElement + Real + Into<Scalar>,
         R: Reduction<T, Answer = u64, State = Best<Key<T>>>,
     {
         Chosen::new::<u64>(function(op), selected::<T>(arg))
@@ -107,7 +107,7 @@ pub mod plain {
     /// Two indices, and the elements there.
     pub fn two_args<T, R>(op: R) -> Choice<T>
     where
-        T: Element + Real + Into<Scalar>,
+        T: FoldElement + Real + Into<Scalar>,
         R: Reduction<T, Answer = (u64, u64), State = (Best<Key<T>>, Best<Key<T>>)>,
     {
         Chosen::new::<(u64, u64)>(function(op), |state| {
@@ -123,20 +123,20 @@ pub mod emulated {
     use super::*;
 
     /// As [`plain::run`].
-    pub fn run<T: Element, R: Reduction<T, Answer: Answer>>(op: R) -> Choice<T> {
+    pub fn run<T: FoldElement, R: Reduction<T, Answer: Answer>>(op: R) -> Choice<T> {
         on_emulator(op, plain::run(op)?)
     }
 
     /// As [`plain::arg`].
     pub fn arg<T, R>(op: R, arg: Arg) -> Choice<T>
     where
-        T: Element + Real + Into<Scalar>,
+        T: FoldElement + Real + Into<Scalar>,
         R: Reduction<T, Answer = u64, State = Best<Key<T>>>,
     {
         on_emulator(op, plain::arg(op, arg)?)
     }
 
-    fn on_emulator<T: Element, R: Reduction<T>>(op: R, chosen: Chosen<T>) -> Choice<T> {
+    fn on_emulator<T: FoldElement, R: Reduction<T>>(op: R, chosen: Chosen<T>) -> Choice<T> {
         let fold = move |values: &[T]| {
             let state = emulate(op, values)?;
             Ok((0..R::State::COUNT).map(|word| state.word(word)).collect())
@@ -153,7 +153,7 @@ pub mod ignoring {
     use super::*;
 
     /// As [`plain::run`].
-    pub fn run<T: Element, Op>(op: Op) -> Choice<T>
+    pub fn run<T: FoldElement, Op>(op: Op) -> Choice<T>
     where
         IgnoreNan<Op>: Reduction<T, Answer: Answer>,
     {
@@ -163,7 +163,7 @@ pub mod ignoring {
     /// As [`plain::arg`].
     pub fn arg<T, Op>(op: Op, arg: Arg) -> Choice<T>
     where
-        T: Element + Real + Into<Scalar>,
+        T: FoldElement + Real + Into<Scalar>,
         IgnoreNan<Op>: Reduction<T, Answer = u64, State = Best<Key<T>>>,
     {
         plain::arg(IgnoreNan(op), arg)
@@ -175,7 +175,7 @@ pub mod masked {
     use super::*;
 
     /// As [`plain::run`].
-    pub fn run<T: Element, Op: TakesMask>(op: Op) -> Choice<T>
+    pub fn run<T: FoldElement, Op: TakesMask>(op: Op) -> Choice<T>
     where
         Where<Op>: Reduction<Masked<T>, Answer: Answer>,
     {
@@ -185,7 +185,7 @@ pub mod masked {
     /// As [`plain::arg`].
     pub fn arg<T, Op: TakesMask>(op: Op, arg: Arg) -> Choice<T>
     where
-        T: Element + Real + Into<Scalar>,
+        T: FoldElement + Real + Into<Scalar>,
         Where<Op>: Reduction<Masked<T>, Answer = u64, State = Best<Key<T>>>,
     {
         Chosen::new::<u64>(function_where(op), selected::<T>(arg))
@@ -197,7 +197,7 @@ pub mod masked_ignoring {
     use super::*;
 
     /// As [`plain::run`].
-    pub fn run<T: Element, Op>(op: Op) -> Choice<T>
+    pub fn run<T: FoldElement, Op>(op: Op) -> Choice<T>
     where
         IgnoreNan<Op>: TakesMask,
         Where<IgnoreNan<Op>>: Reduction<Masked<T>, Answer: Answer>,
@@ -208,7 +208,7 @@ pub mod masked_ignoring {
     /// As [`plain::arg`].
     pub fn arg<T, Op>(op: Op, arg: Arg) -> Choice<T>
     where
-        T: Element + Real + Into<Scalar>,
+        T: FoldElement + Real + Into<Scalar>,
         IgnoreNan<Op>: TakesMask,
         Where<IgnoreNan<Op>>: Reduction<Masked<T>, Answer = u64, State = Best<Key<T>>>,
     {
@@ -221,7 +221,7 @@ pub mod pair {
     use super::*;
 
     /// As [`plain::run`].
-    pub fn run<T: Element, R: Reduction<Two<T>, Answer: Answer>>(op: R) -> Choice<T> {
+    pub fn run<T: FoldElement, R: Reduction<Two<T>, Answer: Answer>>(op: R) -> Choice<T> {
         Chosen::new::<R::Answer>(function_of_two(op), |_| vec![])
     }
 }
@@ -233,13 +233,13 @@ pub struct Folding<'a, T> {
 }
 
 /// What is read beside the array.
-enum SecondArray<T: Element> {
+enum SecondArray<T: FoldElement> {
     None,
     Array(Vec<T::Read>),
     Mask(Vec<u8>),
 }
 
-impl<T: Element> SecondArray<T> {
+impl<T: FoldElement> SecondArray<T> {
     /// An element for each of the array, in C order.
     fn in_order(fold: &Fold<'_>) -> Result<Self, Failure> {
         Ok(match (&fold.mask, &fold.second) {
@@ -268,7 +268,7 @@ impl<T: Element> SecondArray<T> {
     }
 }
 
-impl<T: Element> Folding<'_, T> {
+impl<T: FoldElement> Folding<'_, T> {
     /// The answer of all pieces, and the elements that it tells of.
     fn finish(&self, pieces: AnyPieces) -> Result<(Answers, Vec<Scalar>), Failure> {
         let (bytes, state) = pieces.finish().map_err(|error| self.fold.in_file(error))?;
@@ -276,7 +276,7 @@ impl<T: Element> Folding<'_, T> {
     }
 }
 
-impl<T: Element> Folder for Folding<'_, T> {
+impl<T: FoldElement> Folder for Folding<'_, T> {
     fn name(&self) -> &'static str {
         self.chosen.function.op().name()
     }

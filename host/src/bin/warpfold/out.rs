@@ -24,10 +24,10 @@ pub struct Out {
     /// As it was named.
     named: PathBuf,
     format: Format,
-    target: Target,
+    target: OutFile,
 }
 
-enum Target {
+enum OutFile {
     Stdout,
     File {
         /// Where the links from that name lead.
@@ -70,7 +70,7 @@ impl Out {
         let says = |reason: &str| format!("{}: {reason}", path.display());
         let named = path.to_path_buf();
         if path == Path::new("-") {
-            let (format, target) = (Format::Npy, Target::Stdout);
+            let (format, target) = (Format::Npy, OutFile::Stdout);
             return Ok(Self { named, format, target });
         }
         let file = behind_links(path).map_err(|error| says(&error.to_string()))?;
@@ -92,29 +92,29 @@ impl Out {
             let reason = format!("it is {what}, {}, so it is not replaced", input.display());
             return Err(says(&reason).into());
         }
-        let target = Target::File { file, before };
+        let target = OutFile::File { file, before };
         Ok(Self { named, format, target })
     }
 
     /// Whether both are one file, though it may not exist yet, or both standard output.
     pub fn is(&self, other: &Self) -> bool {
         let path = |out: &Self| match &out.target {
-            Target::Stdout => Some((PathBuf::new(), "-".into())),
-            Target::File { file, .. } => Some((folder(file).canonicalize().ok()?, file.file_name()?.to_owned())),
+            OutFile::Stdout => Some((PathBuf::new(), "-".into())),
+            OutFile::File { file, .. } => Some((folder(file).canonicalize().ok()?, file.file_name()?.to_owned())),
         };
         path(self).is_some_and(|mine| path(other) == Some(mine))
     }
 
     /// Whether the report must be written elsewhere.
     pub fn is_stdout(&self) -> bool {
-        matches!(self.target, Target::Stdout)
+        matches!(self.target, OutFile::Stdout)
     }
 
     /// What the report calls it.
     pub fn label(&self) -> String {
         match self.target {
-            Target::Stdout => "standard output".into(),
-            Target::File { .. } => self.named.display().to_string(),
+            OutFile::Stdout => "standard output".into(),
+            OutFile::File { .. } => self.named.display().to_string(),
         }
     }
 
@@ -143,8 +143,8 @@ impl Out {
         let written = self.format.written(dtype);
         let begin = || -> io::Result<Writer<'_>> {
             let sink = match &self.target {
-                Target::Stdout => Sink::Stdout(BufWriter::new(io::stdout())),
-                Target::File { file, before } => {
+                OutFile::Stdout => Sink::Stdout(BufWriter::new(io::stdout())),
+                OutFile::File { file, before } => {
                     let file = unfinished::File::create(folder(file), before.as_ref())?;
                     let writer = BufWriter::with_capacity(1 << 20, file.file().try_clone()?);
                     match self.format {
@@ -181,8 +181,8 @@ impl Out {
     fn failed(&self, error: io::Error) -> Failure {
         match self.target {
             // A closed pipe ends the program without a word.
-            Target::Stdout => error.into(),
-            Target::File { .. } => format!("{}: {}", self.named.display(), in_words(&error)).into(),
+            OutFile::Stdout => error.into(),
+            OutFile::File { .. } => format!("{}: {}", self.named.display(), in_words(&error)).into(),
         }
     }
 }
@@ -259,7 +259,7 @@ impl Writer<'_> {
     pub fn finish(self) -> Result<DType, Failure> {
         let (out, written) = (self.out, self.written);
         let finish = || {
-            if let (Some(unfinished), Target::File { file, before }) = (self.sink.finish()?, &out.target) {
+            if let (Some(unfinished), OutFile::File { file, before }) = (self.sink.finish()?, &out.target) {
                 unfinished.finish(file, before.as_ref())?;
             }
             Ok(written)

@@ -54,7 +54,7 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
 }
 
 /// What folds elements of a type as the command line says.
-fn of<'a, T: Element>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failure> {
+fn of<'a, T: FoldElement>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failure> {
     // Of what has no NaN all elements are kept.
     let nan = match T::TYPE.is_float() || T::TYPE.is_complex() {
         true => fold.args.nan,
@@ -77,7 +77,7 @@ fn of<'a, T: Element>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failur
 }
 
 /// Elements that the command folds: each operator that it has a meaning for.
-pub trait Element: element::Element + NoUninit {
+pub trait FoldElement: element::Element + NoUninit {
     /// What a file's elements are read as.
     type Read: Read;
 
@@ -176,7 +176,7 @@ macro_rules! made {
 /// `type, a class, read as another, by a function`; beside all elements, which it is folded over; and the accuracies of its sums.
 macro_rules! element {
     ($element:ty, $class:ident, read as $read:ty, $of:expr; $($over:ident)*; $($accuracy:ident)*) => {
-        impl Element for $element {
+        impl FoldElement for $element {
             type Read = $read;
             fn of(read: &[$read]) -> Result<Cow<'_, [Self]>, Error> {
                 $of(read)

@@ -11,14 +11,14 @@ use crate::{Failure, report::tuple, scalar::Scalar, shown::Shown};
 /// Of all files.
 pub struct Summaries {
     /// Each by its name, with its arrays; one that could not be opened has one that could not be read.
-    pub files: Vec<(String, Vec<Array>)>,
+    pub files: Vec<(String, Vec<ArraySummary>)>,
     pub bytes: u64,
     pub seconds: f64,
     pub device: String,
 }
 
 /// Of one array.
-pub struct Array {
+pub struct ArraySummary {
     pub name: Option<String>,
     pub elements: u64,
     pub bytes: u64,
@@ -132,7 +132,7 @@ impl Numbers {
     }
 }
 
-impl Array {
+impl ArraySummary {
     /// Of a file that could not be opened.
     pub fn unread(error: String) -> Self {
         Self {
@@ -165,7 +165,7 @@ impl Array {
 }
 
 impl Summaries {
-    fn arrays(&self) -> impl Iterator<Item = (&str, &Array)> {
+    fn arrays(&self) -> impl Iterator<Item = (&str, &ArraySummary)> {
         self.files
             .iter()
             .flat_map(|(file, arrays)| arrays.iter().map(move |array| (&**file, array)))
@@ -286,7 +286,7 @@ fn arrays(count: usize) -> String {
     format!("{count} array{plural}")
 }
 
-fn table<'a>(arrays: impl Iterator<Item = &'a Array>, columns: &[&'static str]) -> String {
+fn table<'a>(arrays: impl Iterator<Item = &'a ArraySummary>, columns: &[&'static str]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     let short = |column: &&'static str| if *column == "infinities" { "inf" } else { *column };
@@ -344,7 +344,7 @@ fn few_digits(number: Scalar) -> String {
 
 struct Object<'a> {
     file: &'a str,
-    array: &'a Array,
+    array: &'a ArraySummary,
 }
 
 impl Serialize for Object<'_> {

@@ -13,7 +13,7 @@ use super::{
     LONG, OneRow, Split,
     convert::Add,
     map::{Known, Map, Neighbours},
-    strip::{Buffers, Elements, Fold, LEAVES, Leaf, STRIP, Shape, Spot, Strip},
+    strip::{Buffers, Elements, Fold, LEAVES, Leaf, LeafShape, STRIP, Spot, Strip},
 };
 use crate::cpu::pool;
 
@@ -43,7 +43,7 @@ impl<O: RowOp> Scratch<O> {
     }
 
     /// Folds rows: several if they are short.
-    pub(super) fn fold<T: RowElement + Pod>(&mut self, shape: Shape, rows: &[OneRow<'_, T, O>]) {
+    pub(super) fn fold<T: RowElement + Pod>(&mut self, shape: LeafShape, rows: &[OneRow<'_, T, O>]) {
         let Some(OneRow { op, .. }) = rows.first() else { return };
         let arch = Arch::new();
         let strips = (rows.len() * shape.leaves).div_ceil(shape.in_strip);
@@ -79,7 +79,7 @@ impl<O: RowOp> Scratch<O> {
     /// The answers of one of the rows that were folded, if there are to be any, and what else is known of it.
     pub(super) fn map<T: RowElement + Pod, U: RowElement>(
         &mut self,
-        shape: Shape,
+        shape: LeafShape,
         (number, row): (usize, &OneRow<'_, T, O>),
         answers: &mut [U],
     ) -> [f32; 4] {
@@ -109,7 +109,7 @@ impl<O: RowOp> Scratch<O> {
     /// Maps what was folded, from leaf `first` on, by the state of the whole row and how many elements that has.
     fn write<T: RowElement + Pod, U: RowElement>(
         &mut self,
-        shape: Shape,
+        shape: LeafShape,
         (first, row): (usize, &OneRow<'_, T, O>),
         of_row: (O::State, u64),
         answers: &mut [U],

@@ -32,7 +32,7 @@ pub(super) static PLAIN: [[f32; STRIP]; 2] = [[Column::PLAIN.weight; STRIP], [Co
 
 /// How the leaves of a row lie.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct LeafShape {
     /// Elements of a leaf.
     pub(super) leaf: usize,
     /// The rows that a leaf has room for; one that is alone may have fewer, and fewer columns.
@@ -45,7 +45,7 @@ pub(super) struct Shape {
     pub(super) in_strip: usize,
 }
 
-impl Shape {
+impl LeafShape {
     /// That of rows of `len` elements, whose leaves have rows of `width` and arrays of `most` rows.
     pub(super) fn of(len: usize, width: usize, most: usize) -> Self {
         let leaf = width * most;
@@ -282,7 +282,7 @@ impl Spot<'_> {
 /// Folds the leaves of a strip.
 pub(super) struct Fold<'a, 'b, O: RowOp> {
     pub(super) op: O,
-    pub(super) shape: Shape,
+    pub(super) shape: LeafShape,
     pub(super) spots: &'b mut [Spot<'a>],
     pub(super) buffers: &'b mut Buffers,
     pub(super) to: &'b mut Strip<O>,
@@ -425,7 +425,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
 fn fold_columns<'a, S: Simd, A: Copy + 'a, M: Monoid<f32>, const FIELDS: usize>(
     simd: S,
     monoid: M,
-    shape: Shape,
+    shape: LeafShape,
     references: &[f32],
     values_of: impl Fn(usize) -> [&'a [A]; 2],
     columns_of: &mut States<u32, WIDTH, FIELDS>,
@@ -433,7 +433,7 @@ fn fold_columns<'a, S: Simd, A: Copy + 'a, M: Monoid<f32>, const FIELDS: usize>(
     lift: impl Fn([A; 2], f32) -> M::State,
 ) -> [M::State; LEAVES] {
     const { assert!(ROWS == 4, "four rows are written out") };
-    let Shape { rows, columns, .. } = shape;
+    let LeafShape { rows, columns, .. } = shape;
     for (leaf, reference) in references.iter().enumerate() {
         let reference = *reference;
         let values = values_of(leaf);

@@ -7,11 +7,11 @@ const AT_ONCE: usize = 1 << 16;
 
 /// A type of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocks(&'static Facts);
+pub struct Blocks(&'static BlockFacts);
 
 /// What is known of a type of blocks.
 #[derive(Debug, PartialEq, Eq)]
-struct Facts {
+struct BlockFacts {
     /// Its number in files.
     number: u32,
     /// The format's name.
@@ -19,12 +19,12 @@ struct Facts {
     kernel: GgufType,
 }
 
-const fn facts(number: u32, name: &'static str, kernel: GgufType) -> Facts {
-    Facts { number, name, kernel }
+const fn facts(number: u32, name: &'static str, kernel: GgufType) -> BlockFacts {
+    BlockFacts { number, name, kernel }
 }
 
 /// A line for each type.
-const TABLE: [Facts; 27] = [
+const TABLE: [BlockFacts; 27] = [
     facts(2, "Q4_0", GgufType::Q4_0),
     facts(3, "Q4_1", GgufType::Q4_1),
     facts(6, "Q5_0", GgufType::Q5_0),

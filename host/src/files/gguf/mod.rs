@@ -59,14 +59,14 @@ pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<(Vec<Tensor>, M
         let tensor = twice.name.clone();
         return Err(header::bad(path, Fault::Duplicate { tensor }));
     }
-    let mut found: Vec<Found> = header
+    let mut found: Vec<ListedTensor> = header
         .tensors
         .into_iter()
-        .map(|entry| Found::new(entry, header.big_endian))
+        .map(|entry| ListedTensor::new(entry, header.big_endian))
         .collect();
     place(&mut found, header.data, header.alignment, file.len().unwrap_or(0));
     let tensors = found.into_iter().map(|tensor| {
-        let Found {
+        let ListedTensor {
             entry,
             layout,
             blocks,
@@ -84,7 +84,7 @@ pub(super) fn tensors(path: &Arc<Path>, file: &Cursor) -> Result<(Vec<Tensor>, M
 }
 
 /// A tensor of the list, and what was found to be wrong with it.
-struct Found {
+struct ListedTensor {
     entry: Entry,
     layout: Layout,
     blocks: Option<Blocks>,
@@ -93,7 +93,7 @@ struct Found {
     begin: u64,
 }
 
-impl Found {
+impl ListedTensor {
     /// Checks a tensor by itself.
     fn new(entry: Entry, big_endian: bool) -> Self {
         let (name, kind) = kind(entry.kind);
@@ -154,7 +154,7 @@ impl Found {
 }
 
 /// Finds where tensors are in a file of `found` bytes whose data begins at byte `data`, and checks each with its neighbours.
-fn place(tensors: &mut [Found], data: u64, alignment: u64, found: u64) {
+fn place(tensors: &mut [ListedTensor], data: u64, alignment: u64, found: u64) {
     let mut order: Vec<usize> = (0..tensors.len()).collect();
     order.sort_by_key(|at| tensors[*at].entry.offset);
     // Of a type that is unknown, the next offset says how many bytes there are at most.

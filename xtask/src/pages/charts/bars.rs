@@ -6,7 +6,7 @@ use super::{Ceiling, Drawn, ceilings, draw_ceilings, items};
 use crate::{
     bench::records::Figure,
     pages::{
-        draw::{Anchor, Drawing, NOBODY, Sign, WIDTH, scale::Scale, width_of},
+        draw::{Anchor, Drawing, NOBODY, Sign, WIDTH, scale::AxisScale, width_of},
         measured::{OWN, Of, ensure_bytes, once, series},
         numbers::short,
         table::Table,
@@ -74,7 +74,7 @@ impl BarChart {
             |figures: &[&Figure], least| figures.iter().map(|figure| (self.value)(figure)).fold(least, f64::max);
         let most = ceilings.iter().map(|(_, value, _)| *value).fold(0.0, f64::max);
         let most = groups.iter().fold(most, |most, (_, figures)| longest(figures, most));
-        let shared = Scale::linear(most, left, right);
+        let shared = AxisScale::linear(most, left, right);
         if let Some(axis) = self.axis {
             drawing.text("axis", Anchor::Start, (8.0, 14.0), axis);
             drawing.grid(shared.labelled(short), 14.0, [top, bottom]);
@@ -87,7 +87,7 @@ impl BarChart {
                 drawing.text("own", Anchor::Start, (8.0, y + 18.0), heading);
                 y += HEAD;
             }
-            let own = Scale::linear_to(longest(figures, f64::MIN_POSITIVE), left, right);
+            let own = AxisScale::linear_to(longest(figures, f64::MIN_POSITIVE), left, right);
             let scale = self.axis.map_or(own, |_| shared);
             drawing.line("base", [left, y, left, y + ROW * figures.len() as f64], "");
             for figure in figures {
@@ -105,7 +105,7 @@ impl BarChart {
         drawing
     }
 
-    fn draw_bar(&self, drawing: &mut Drawing, figure: &Figure, scale: Scale, (column, y): (Option<f64>, f64)) {
+    fn draw_bar(&self, drawing: &mut Drawing, figure: &Figure, scale: AxisScale, (column, y): (Option<f64>, f64)) {
         let (left, name, is_own) = (scale.at(0.0), (self.name)(figure), figure.who == OWN);
         let class = if is_own { "own" } else { "label" };
         let fill = match series(if is_own { OWN } else { &name }) {

@@ -4,7 +4,7 @@ use super::Drawn;
 use crate::{
     bench::records::Figure,
     pages::{
-        draw::{Anchor, Drawing, Sign, WIDTH, scale::Scale, width_of},
+        draw::{Anchor, Drawing, Sign, WIDTH, scale::AxisScale, width_of},
         measured::{OWN, Of, once, series_of},
         numbers::{case, power_of_ten},
         table::Table,
@@ -57,7 +57,7 @@ impl DotChart {
         } else {
             (1.0, 10.0)
         };
-        let scale = Scale::log(10.0, least, most, start, WIDTH - 26.0);
+        let scale = AxisScale::log(10.0, least, most, start, WIDTH - 26.0);
         let at = |value: f64| if value > 0.0 { scale.at(value) } else { zero };
         let bottom = TOP + ROW * names.len() as f64;
         let mut drawing = Drawing::new(WIDTH);

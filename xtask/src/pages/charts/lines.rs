@@ -6,7 +6,7 @@ use super::{Ceiling, Drawn, add_peers, ceilings, draw_ceilings};
 use crate::{
     bench::records::Figure,
     pages::{
-        draw::{Anchor, Drawing, Sign, WIDTH, scale::Scale},
+        draw::{Anchor, Drawing, Sign, WIDTH, scale::AxisScale},
         measured::{OWN, Of, ensure_bytes, gb_per_s, peers, series, what},
         numbers::{capital, power_of_two, short, times, us},
         table::Items,
@@ -91,17 +91,17 @@ fn lengths<'a>(of: Of<'a>, op: &str, dtype: &str) -> Vec<(&'a Figure, f64)> {
 fn draw(speeds: &[Series], ratios: &[Series], ceilings: &[Ceiling]) -> Drawing {
     let mut drawing = Drawing::new(WIDTH);
     let (first, last) = bounds(points(speeds).map(|(x, ..)| *x));
-    let x = Scale::log(2.0, first, last, LEFT + 10.0, RIGHT - 10.0);
+    let x = AxisScale::log(2.0, first, last, LEFT + 10.0, RIGHT - 10.0);
     let values = points(speeds).map(|(_, y, _)| *y);
     let (least, most) = bounds(values.chain(ceilings.iter().map(|(_, value, _)| *value)));
-    let y = Scale::log(10.0, least, most, ABOVE[1], ABOVE[0]).up_to(1.2 * most);
+    let y = AxisScale::log(10.0, least, most, ABOVE[1], ABOVE[0]).up_to(1.2 * most);
     draw_axes(&mut drawing, x, y, "GB/s", ABOVE);
     draw_ceilings(&mut drawing, ceilings, y, |at| [LEFT, at, RIGHT, at]);
     draw_series(&mut drawing, speeds, x, y);
     let bottom = if ratios.is_empty() { ABOVE[1] } else { BENEATH[1] };
     if !ratios.is_empty() {
         let (least, most) = bounds(points(ratios).map(|(_, y, _)| *y));
-        let y = Scale::log(2.0, least.min(0.7), most.max(1.5), BENEATH[1], BENEATH[0]);
+        let y = AxisScale::log(2.0, least.min(0.7), most.max(1.5), BENEATH[1], BENEATH[0]);
         draw_axes(&mut drawing, x, y, "peer's time ÷ ours", BENEATH);
         let one = [LEFT, y.at(1.0), RIGHT, y.at(1.0)];
         drawing.line("stroke s0", one, "1: as fast as warpfold");
@@ -122,7 +122,7 @@ fn points(series: &[Series]) -> impl Iterator<Item = &Point> {
     series.iter().flat_map(|(_, _, points)| points)
 }
 
-fn draw_axes(drawing: &mut Drawing, x: Scale, y: Scale, beside: &str, [top, bottom]: [f64; 2]) {
+fn draw_axes(drawing: &mut Drawing, x: AxisScale, y: AxisScale, beside: &str, [top, bottom]: [f64; 2]) {
     drawing.text("axis", Anchor::Start, (8.0, top - 9.0), beside);
     for (at, text) in y.labelled(short) {
         drawing.line("grid", [LEFT, at, RIGHT, at], "");
@@ -134,7 +134,7 @@ fn draw_axes(drawing: &mut Drawing, x: Scale, y: Scale, beside: &str, [top, bott
     drawing.line("base", [LEFT, bottom, RIGHT, bottom], "");
 }
 
-fn draw_series(drawing: &mut Drawing, series: &[Series], x: Scale, y: Scale) {
+fn draw_series(drawing: &mut Drawing, series: &[Series], x: AxisScale, y: AxisScale) {
     // Ours last, so that it lies above the others.
     for (name, sign, points) in series.iter().rev() {
         let places: Vec<(f64, f64)> = points.iter().map(|(at, value, _)| (x.at(*at), y.at(*value))).collect();

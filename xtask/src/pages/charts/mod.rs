@@ -12,7 +12,7 @@ mod tests;
 use anyhow::{Context, Result};
 
 use super::{
-    draw::{COLOURS, Drawing, Sign, escape, scale::Scale},
+    draw::{COLOURS, Drawing, Sign, escape, scale::AxisScale},
     fold,
     measured::{Of, ensure_bytes, gb_per_s, peers, what},
     numbers::{short, us},
@@ -168,7 +168,7 @@ impl Section {
 type Ceiling = (&'static str, f64, &'static str);
 
 /// Lines, whose ends are those of a coordinate.
-fn draw_ceilings(drawing: &mut Drawing, ceilings: &[Ceiling], scale: Scale, ends: impl Fn(f64) -> [f64; 4]) {
+fn draw_ceilings(drawing: &mut Drawing, ceilings: &[Ceiling], scale: AxisScale, ends: impl Fn(f64) -> [f64; 4]) {
     for (name, value, class) in ceilings {
         drawing.line(class, ends(scale.at(*value)), &format!("{name}: {}", short(*value)));
     }

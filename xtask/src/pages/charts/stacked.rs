@@ -7,7 +7,7 @@ use super::Drawn;
 use crate::{
     bench::records::Figure,
     pages::{
-        draw::{Anchor, Drawing, Sign, WIDTH, scale::Scale, widest},
+        draw::{Anchor, Drawing, Sign, WIDTH, scale::AxisScale, widest},
         measured::{Of, once},
         numbers::{case, percent, short, us},
         table::{Cell, Items},
@@ -72,7 +72,7 @@ fn draw(rows: &[Parts]) -> Drawing {
     let right = WIDTH - 14.0 - widest(texts.iter().map(|text| &**text));
     // A model that is longer than what was measured lengthens the axis.
     let share = |(_, _, values, model): &Parts| model.map_or(0.0, |model| model / drawn(values).1);
-    let scale = Scale::linear_to(rows.iter().map(share).fold(1.0, f64::max), left, right);
+    let scale = AxisScale::linear_to(rows.iter().map(share).fold(1.0, f64::max), left, right);
     let bottom = TOP + PITCH * rows.len() as f64;
     let mut drawing = Drawing::new(WIDTH);
     drawing.grid(scale.labelled(percent), 14.0, [TOP, bottom]);
@@ -87,7 +87,7 @@ fn draw(rows: &[Parts]) -> Drawing {
     drawing
 }
 
-fn draw_row(drawing: &mut Drawing, scale: Scale, (name, _, values, model): &Parts, y: f64) {
+fn draw_row(drawing: &mut Drawing, scale: AxisScale, (name, _, values, model): &Parts, y: f64) {
     let (left, (values, sum)) = (scale.at(0.0), drawn(values));
     drawing.text("label", Anchor::End, (left - 7.0, y + 15.0), name);
     let mut from = 0.0;

@@ -2,7 +2,7 @@
 
 /// A value's way to a coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
+pub struct AxisScale {
     base: Option<f64>,
     from: f64,
     to: f64,
@@ -13,7 +13,7 @@ pub struct Scale {
 /// The most ticks that an axis has.
 const TICKS: f64 = 6.0;
 
-impl Scale {
+impl AxisScale {
     /// From 0 to a round number that is not below `most`.
     pub fn linear(most: f64, start: f64, end: f64) -> Self {
         let step = round_step(most / (TICKS - 1.0));
@@ -95,27 +95,27 @@ mod tests {
 
     #[test]
     fn a_linear_scale_ends_at_a_round_number() {
-        let scale = Scale::linear(4586.0, 100.0, 500.0);
+        let scale = AxisScale::linear(4586.0, 100.0, 500.0);
         assert_eq!(scale.ticks(), [0.0, 1000.0, 2000.0, 3000.0, 4000.0, 5000.0]);
         assert_eq!(
             (scale.at(0.0), scale.at(2500.0), scale.at(5000.0)),
             (100.0, 300.0, 500.0)
         );
-        assert_eq!(Scale::linear(0.0, 0.0, 1.0).ticks().last(), Some(&1.0));
-        assert_eq!(Scale::linear_to(1.0, 0.0, 1.0).ticks().last(), Some(&1.0));
+        assert_eq!(AxisScale::linear(0.0, 0.0, 1.0).ticks().last(), Some(&1.0));
+        assert_eq!(AxisScale::linear_to(1.0, 0.0, 1.0).ticks().last(), Some(&1.0));
     }
 
     #[test]
     fn a_log_scale_goes_by_powers() {
-        let scale = Scale::log(2.0, 1024.0, f64::from(1 << 30), 0.0, 200.0);
+        let scale = AxisScale::log(2.0, 1024.0, f64::from(1 << 30), 0.0, 200.0);
         let ticks = scale.ticks();
         assert_eq!((ticks.len(), ticks[0], ticks[10]), (11, 1024.0, f64::from(1 << 30)));
         assert_eq!(scale.at(f64::from(1 << 20)), 100.0);
         assert_eq!(
-            Scale::log(10.0, 3.0, 4586.0, 0.0, 1.0).ticks(),
+            AxisScale::log(10.0, 3.0, 4586.0, 0.0, 1.0).ticks(),
             [1.0, 10.0, 100.0, 1000.0, 10_000.0]
         );
         // Everything is one power: there is an axis all the same.
-        assert_eq!(Scale::log(10.0, 10.0, 10.0, 0.0, 1.0).ticks(), [10.0, 100.0]);
+        assert_eq!(AxisScale::log(10.0, 10.0, 10.0, 0.0, 1.0).ticks(), [10.0, 100.0]);
     }
 }

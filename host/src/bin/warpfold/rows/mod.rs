@@ -34,8 +34,8 @@ use crate::{
     report::tuple,
     shown::Shown,
 };
-pub use pieces::Part;
-use pieces::{Cuts, Piece, Source};
+pub use pieces::RowRange;
+use pieces::{ArrayPiece, Cuts, Source};
 
 /// What every row operation takes.
 #[derive(clap::Args, Clone)]
@@ -164,13 +164,13 @@ const GPU_PIECE: u64 = 64 << 20;
 const AT_ONCE: u64 = 64 << 20;
 
 /// Rows of an array that are mapped.
-pub struct Rows<'a> {
+pub struct MappedFile<'a> {
     pub array: &'a Tensor,
     pub axis: usize,
     pub device: &'a Device,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> MappedFile<'a> {
     /// The rows of an array along an axis, the last being -1.
     pub fn new(array: &'a Tensor, axis: i64, device: &'a Device) -> Result<Self, Failure> {
         let axis = axis_of(array, axis)?;
@@ -181,7 +181,7 @@ impl<'a> Rows<'a> {
     /// second array.
     pub fn map<'r, T: Element, R: Send, Op: Operation + Sync>(
         &self,
-        row: &(dyn Fn(Part) -> Row<'r, Op> + Sync),
+        row: &(dyn Fn(RowRange) -> Row<'r, Op> + Sync),
         second: &SecondFile<Op>,
         mapping: Mapping<'_, T, R, Op>,
         write: &mut dyn FnMut(R) -> Result<(), Failure>,
@@ -202,7 +202,7 @@ impl<'a> Rows<'a> {
             SecondFile::Mask(named, _) => SecondSource::Mask(Source::new(&named.tensor, shape)?),
             SecondFile::Residual(named, _) => SecondSource::Residual(Source::new(&named.tensor, shape)?),
         };
-        let of_piece = |row: Row<'_, Op>, piece: Piece| -> Result<R, Failure> {
+        let of_piece = |row: Row<'_, Op>, piece: ArrayPiece| -> Result<R, Failure> {
             source.with(&cuts, piece, |view| {
                 mapping(row, view).map_err(|error| in_file(array, error))
             })
@@ -309,7 +309,7 @@ struct Job<'a, Op> {
     array: &'a Tensor,
     row: Row<'a, Op>,
     /// The same for a part of the rows.
-    at: fn(Row<'a, Op>, Part) -> Row<'a, Op>,
+    at: fn(Row<'a, Op>, RowRange) -> Row<'a, Op>,
     second: SecondFile<Op>,
     /// Of float64: the answers, and sums with a residual.
     double: Option<Double<Op>>,
@@ -442,12 +442,12 @@ impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
         push: Push<'_, R>,
     ) -> Result<Report, Failure> {
         let (common, array) = (self.common, self.array);
-        let rows = Rows::new(array, common.axis(), device)?;
+        let rows = MappedFile::new(array, common.axis(), device)?;
         let (shape, name) = (array.shape(), array.name());
         let mut out = self.out.begin(dtype, shape, name)?;
         let sums = self.sums.as_ref();
         let mut sums = sums.map(|sums| sums.begin(array.dtype(), shape, name)).transpose()?;
-        let of_part = |part: Part| (self.at)(row.clone(), part);
+        let of_part = |part: RowRange| (self.at)(row.clone(), part);
         rows.map::<T, R, Op>(&of_part, &self.second, mapping, &mut |mapped| {
             push(mapped, &mut out, sums.as_mut())
         })?;

@@ -8,7 +8,7 @@ use crate::{Failure, reading, room::room};
 
 /// A part of an array: all of it, but for some indices of the axes before the rows'.
 #[derive(Clone, Copy)]
-pub struct Piece {
+pub struct ArrayPiece {
     /// The indices of the axis that is cut.
     start: u64,
     count: u64,
@@ -18,7 +18,7 @@ pub struct Piece {
 
 /// The rows of a piece.
 #[derive(Clone)]
-pub struct Part {
+pub struct RowRange {
     /// Their numbers, in C order of the axes before the last.
     pub rows: Range<usize>,
     /// How many rows of the same matrix of the last two axes come after them.
@@ -57,15 +57,15 @@ impl Cuts {
     }
 
     /// One of them.
-    pub fn piece(&self, number: u64) -> Piece {
+    pub fn piece(&self, number: u64) -> ArrayPiece {
         let extent = self.axis.map_or(1, |axis| self.shape[axis]);
         if self.shape.contains(&0) {
             let (start, count, outer) = (0, extent, 0);
-            return Piece { start, count, outer };
+            return ArrayPiece { start, count, outer };
         }
         let of_axis = extent.div_ceil(self.each);
         let start = number % of_axis * self.each;
-        Piece {
+        ArrayPiece {
             start,
             count: self.each.min(extent - start),
             outer: number / of_axis,
@@ -73,7 +73,7 @@ impl Cuts {
     }
 
     /// The piece of another array of that shape, however it is laid out.
-    pub fn of(&self, piece: Piece, layout: &Layout) -> Result<Layout, Failure> {
+    pub fn of(&self, piece: ArrayPiece, layout: &Layout) -> Result<Layout, Failure> {
         let Some(axis) = self.axis.filter(|_| !self.shape.contains(&0)) else {
             return Ok(layout.clone());
         };
@@ -87,10 +87,10 @@ impl Cuts {
     }
 
     /// Which rows are in a piece, where they are along the last axis.
-    pub fn part(&self, piece: Piece) -> Part {
+    pub fn part(&self, piece: ArrayPiece) -> RowRange {
         let (first, end) = self.elements(piece);
         let len = self.shape.last().map_or(1, |len| *len).max(1);
-        Part {
+        RowRange {
             rows: (first / len) as usize..(end / len) as usize,
             after: match self.axis {
                 Some(axis) if axis + 2 == self.shape.len() => self.shape[axis] - piece.start - piece.count,
@@ -100,7 +100,7 @@ impl Cuts {
     }
 
     /// The numbers of the first element of a piece and of the one after its last, in C order.
-    fn elements(&self, piece: Piece) -> (u64, u64) {
+    fn elements(&self, piece: ArrayPiece) -> (u64, u64) {
         match self.axis {
             None => (0, self.shape.iter().product()),
             Some(axis) => {
@@ -134,7 +134,7 @@ impl<'a, T: reading::Read + Element> Source<'a, T> {
     pub fn with<R>(
         &self,
         cuts: &Cuts,
-        piece: Piece,
+        piece: ArrayPiece,
         map: impl FnOnce(View<'_, T>) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         match self {
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn rows_after_a_piece_are_counted() {
         let cuts = Cuts::new(&[2, 5, 3], 2, 6);
-        let parts: Vec<Part> = (0..cuts.count()).map(|i| cuts.part(cuts.piece(i))).collect();
+        let parts: Vec<RowRange> = (0..cuts.count()).map(|i| cuts.part(cuts.piece(i))).collect();
         assert!(parts.iter().map(|part| part.after).eq([3, 1, 0, 3, 1, 0]));
         assert!(
             parts

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use bytemuck::NoUninit;
 use cust::{
-    memory::{CopyDestination, DeviceBuffer, DeviceCopy, DeviceSlice},
+    memory::{DeviceCopy, DeviceSlice},
     stream::Stream,
     sys::CUstream,
 };
@@ -17,12 +17,12 @@ use warpfold_kernels::{
 
 use super::{
     Gpu, Workspace,
-    answers::upload,
+    blocking::{download, room_for, upload},
     context::Bound,
     launch::{self, Function, device},
     memory::DeviceMemory,
     ready::{self, Strides},
-    status::{self, Status as _, check},
+    status::check,
 };
 use crate::{
     Error,
@@ -199,26 +199,14 @@ impl<T: Element> PreparedDistinct<T> {
             return Ok(vec![]);
         }
         let mut workspace = self.workspace()?;
-        let scratch = self.gpu.scratch();
-        let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(self.gpu.context())?;
-        // SAFETY: only ever read after the launch has filled it.
-        let answers = unsafe { DeviceBuffer::<u64>::uninitialized(count) };
-        let answers = answers.map_err(|error| status::memory(8 * count, error))?;
-        // SAFETY: the input is the caller's word; workspace and answers are ours alone, and waited for.
-        unsafe {
-            self.enqueue(
-                scratch.stream.as_inner(),
-                input,
-                answers.as_device_ptr().as_raw(),
-                &mut workspace,
-            )?;
-        }
-        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
-        let mut host = room(count as u64)?;
-        host.resize(count, 0);
-        answers.copy_to(&mut host).or_fail("cuMemcpyDtoH")?;
-        Ok(host)
+        let answers = room_for(8 * count)?;
+        self.gpu.and_wait(|stream| {
+            let to = answers.as_device_ptr().as_raw();
+            // SAFETY: the input is the caller's word; workspace and answers are ours alone, and waited for.
+            unsafe { self.enqueue(stream.as_inner(), input, to, &mut workspace) }
+        })?;
+        download(&answers, count as u64)
     }
 }
 

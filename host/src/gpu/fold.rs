@@ -2,7 +2,7 @@
 
 use cust::memory::DeviceBuffer;
 
-use super::{Gpu, STATE_AT, answers::upload, context::Bound, launch::check_memory, ready::Ready};
+use super::{Gpu, STATE_AT, blocking::upload, context::Bound, launch::check_memory, ready::Ready};
 use crate::{
     Error,
     layout::extent::Extent,

@@ -13,7 +13,7 @@ use warpfold_kernels::{
 
 use super::{
     Gpu, Workspace,
-    answers::upload,
+    blocking::upload,
     context::{self, Bound},
     launch::{self, Function, device},
     memory::DeviceMemory,
@@ -306,24 +306,23 @@ impl GradNorm {
     /// The norm, and the tensors on the device, clipped if they are to be.
     fn run(self, gpu: &Gpu, tensors: &[Floats<'_>], max_norm: Option<f32>) -> Result<(TotalNorm, Uploaded), Error> {
         self.order.check()?;
-        let scratch = gpu.scratch();
-        let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(gpu.context())?;
         let uploaded = Uploaded::new(tensors)?;
         let prepared = self.prepare(gpu, &uploaded.lengths)?;
         let table = prepared.tensors(&uploaded.addresses())?;
         let mut workspace = prepared.workspace()?;
         let answer = upload(&[0; NORM_BYTES])?;
-        let stream = scratch.stream.as_inner();
         let address = answer.as_device_ptr().as_raw();
-        // SAFETY: all memory is this call's own, and waited for.
-        unsafe {
-            prepared.enqueue(stream, &table, address, &mut workspace)?;
-            if let Some(max_norm) = max_norm {
-                prepared.enqueue_clip(stream, &table, max_norm, address)?;
+        gpu.and_wait(|stream| {
+            let stream = stream.as_inner();
+            // SAFETY: all memory is this call's own, and waited for.
+            unsafe {
+                prepared.enqueue(stream, &table, address, &mut workspace)?;
+                max_norm.map_or(Ok(()), |max_norm| {
+                    prepared.enqueue_clip(stream, &table, max_norm, address)
+                })
             }
-        }
-        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+        })?;
         let mut bytes = [0; NORM_BYTES];
         answer.copy_to(&mut bytes).or_fail("cuMemcpyDtoH")?;
         Ok((TotalNorm::of_words(bytemuck::cast(bytes)), uploaded))

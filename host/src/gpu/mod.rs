@@ -6,8 +6,8 @@
 //!
 //! All launches and driver calls of the crate are in this room.
 
-mod answers;
 mod batch;
+mod blocking;
 mod context;
 mod distinct;
 mod facts;

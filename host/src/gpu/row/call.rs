@@ -9,46 +9,13 @@ use crate::{
     Error,
     gpu::{
         Gpu,
-        answers::upload,
+        blocking::{Uploaded, download, room_for},
         context::{self, Bound},
         status::{self, Status as _},
     },
     operand::AsView,
-    room::room,
     row::{Knowledge as _, Mapped, Operation, Row, RowElement, Values},
 };
-
-/// What was copied to a device, if there was something to copy: it has an address, though it be empty.
-pub(super) struct Uploaded(Option<DeviceBuffer<u8>>);
-
-impl Uploaded {
-    pub(super) fn new(bytes: Option<&[u8]>) -> Result<Self, Error> {
-        let copy = |bytes: &[u8]| if bytes.is_empty() { room_for(0) } else { upload(bytes) };
-        Ok(Self(bytes.map(copy).transpose()?))
-    }
-
-    pub(super) fn address(&self) -> u64 {
-        self.0.as_ref().map_or(0, |buffer| buffer.as_device_ptr().as_raw())
-    }
-}
-
-/// Room on the device for what a launch writes.
-pub(super) fn room_for(bytes: usize) -> Result<DeviceBuffer<u8>, Error> {
-    // SAFETY: only ever read after the launch has filled it.
-    let buffer = unsafe { DeviceBuffer::uninitialized(bytes.max(1)) };
-    buffer.map_err(|error| status::memory(bytes, error))
-}
-
-/// What a launch wrote.
-pub(super) fn download<X: RowElement + Pod>(from: &DeviceBuffer<u8>, len: u64) -> Result<Vec<X>, Error> {
-    let mut values = room::<X>(len)?;
-    values.resize(len as usize, X::narrowed(0.0));
-    if len > 0 {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
-        from.copy_to(bytes).or_fail("cuMemcpyDtoH")?;
-    }
-    Ok(values)
-}
 
 /// The states of rows that a launch ended with, of two sums each.
 fn sums_of_rows(states: u64, count: usize) -> Result<Vec<[f32; 4]>, Error> {
@@ -98,8 +65,6 @@ impl<Op: Operation> Row<'_, Op> {
         )?;
         let mut workspace = rows.workspace()?;
         let count = rows.ready.plan.count as usize;
-        let scratch = gpu.scratch();
-        let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(gpu.context())?;
         let zeroed = row.op.zeroes().then(|| zeroed(view.values));
         let input = Uploaded::new(Some(bytemuck::cast_slice(zeroed.as_deref().unwrap_or(view.values))))?;
@@ -147,9 +112,10 @@ impl<Op: Operation> Row<'_, Op> {
                 [0, 1, 2, 3].map(|i| if Op::Known::ASKED[i] { at(i) } else { 0 })
             },
         };
-        // SAFETY: all memory is this call's own, and waited for.
-        let states = unsafe { rows.enqueue(scratch.stream.as_inner(), &places, &mut workspace)? };
-        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+        let states = gpu.and_wait(|stream| {
+            // SAFETY: all memory is this call's own, and waited for.
+            unsafe { rows.enqueue(stream.as_inner(), &places, &mut workspace) }
+        })?;
         let known = if Op::Known::ARE_SUMS {
             sums_of_rows(states, count)?
         } else {

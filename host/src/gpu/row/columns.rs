@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
-use cust::{memory::CopyDestination, memory::DeviceBuffer, stream::Stream};
+use cust::stream::Stream;
 use warpfold_kernels::{
     element::{Element, Type},
     kernels::{
@@ -13,16 +13,15 @@ use warpfold_kernels::{
     tree::{LANES, VECTOR_BYTES},
 };
 
-use super::{call::Uploaded, kind_of};
+use super::kind_of;
 use crate::{
     Error, RowFault,
     gpu::{
         Gpu, Prepared, Workspace,
-        answers::upload,
+        blocking::{Uploaded, download, room_for, upload},
         context::{self, Bound},
         launch::{self, device},
         ready::{Ready, Strides},
-        status::{self, Status as _},
     },
     layout::{Axes, Extents, Layout},
     operand::AsView,
@@ -227,16 +226,14 @@ impl NormColumns<'_> {
         let gradients = self.floats::<V::Element>()?;
         let prepared = PreparedColumns::<V::Element>::new(gpu, &columns)?;
         let mut workspace = prepared.workspace()?;
-        let scratch = gpu.scratch();
-        let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(gpu.context())?;
         debug_assert_eq!(<V::Element as Element>::TYPE.bytes(), size_of::<V::Element>());
         let input = upload(bytemuck::cast_slice(view.values))?;
         let gradients = upload(bytemuck::cast_slice(gradients))?;
         let [means, reciprocals] = self.known.map(|known| Uploaded::new(known.map(bytemuck::cast_slice)));
         let (means, reciprocals) = (means?, reciprocals?);
-        let len = 2 * columns.from[0].len as usize;
-        let output = DeviceBuffer::<f32>::zeroed(len.max(1)).map_err(|error| status::memory(4 * len, error))?;
+        let len = 2 * columns.from[0].len;
+        let output = room_for(4 * len as usize)?;
         context::wait_for_default_stream()?;
         let places = ColumnPlaces {
             input: input.as_device_ptr().as_raw(),
@@ -245,11 +242,10 @@ impl NormColumns<'_> {
             reciprocals: reciprocals.address(),
             output: output.as_device_ptr().as_raw(),
         };
-        // SAFETY: all memory is this call's own, and waited for.
-        unsafe { prepared.launch_raw(&scratch.stream, &places, &mut workspace)? };
-        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
-        let mut sums = vec![0.0; len.max(1)];
-        output.copy_to(&mut sums).or_fail("cuMemcpyDtoH")?;
-        Ok(ColumnGradients::of(&sums[..len]))
+        gpu.and_wait(|stream| {
+            // SAFETY: all memory is this call's own, and waited for.
+            unsafe { prepared.launch_raw(stream, &places, &mut workspace) }
+        })?;
+        Ok(ColumnGradients::of(&download::<f32>(&output, len)?))
     }
 }

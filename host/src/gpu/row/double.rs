@@ -1,6 +1,6 @@
 //! Norms of rows of f64: an operator folds rows, and another launch maps them.
 
-use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::memory::DeviceBuffer;
 use warpfold_kernels::{
     kernels::{
         Launch, OpParams, RowOperands,
@@ -9,22 +9,20 @@ use warpfold_kernels::{
     stages::columns::Floats,
 };
 
-use super::call::{Uploaded, room_for};
 use crate::{
     Error,
     gpu::{
         Gpu,
+        blocking::{Uploaded, download, room_for},
         context::{self, Bound},
         launch::device,
         memory::DeviceMemory,
         ready::{Ready, Strides},
-        status::Status as _,
     },
     layout::{Axes, Extents, Layout},
     operand::AsView,
-    ops::SumOfSquares,
+    ops::{Reduction, SumOfSquares},
     plan::{self, Plan, Shape},
-    room::room,
     row::{DoubleNorm, MEAN_VARIANCE, Mapped, Row, Rows64, Statistics},
 };
 
@@ -34,34 +32,32 @@ const WARPS: u32 = 4;
 /// What the rows of an array in device memory are folded to, in device memory: of each row the mean and the variance, or the sum of squares.
 fn fold(gpu: &Gpu, norm: NormF64, input: u64, layout: &Layout, axes: &Axes) -> Result<DeviceBuffer<u8>, Error> {
     let count = Extents::new(layout, axes)?.count as usize;
-    let scratch = gpu.scratch();
-    let scratch = scratch.as_ref().expect("present until dropped");
     let _bound = Bound::to(gpu.context())?;
     let folded = room_for(if norm.centers { 16 } else { 8 } * count)?;
     let to = folded.as_device_ptr().as_raw();
-    // SAFETY: the array is the caller's, and lives past the synchronisation; all else is this call's own.
-    unsafe {
-        if norm.centers {
-            let prepared = gpu.prepare_axes::<f64, _>(MEAN_VARIANCE, layout, axes)?;
-            prepared.launch_raw(&scratch.stream, [input, 0], to, &mut prepared.workspace()?)?;
-        } else {
-            let prepared = gpu.prepare_axes::<f64, _>(SumOfSquares, layout, axes)?;
-            prepared.launch_raw(&scratch.stream, [input, 0], to, &mut prepared.workspace()?)?;
-        }
+    if norm.centers {
+        fold_to(gpu, MEAN_VARIANCE, input, layout, axes, to)?;
+    } else {
+        fold_to(gpu, SumOfSquares, input, layout, axes, to)?;
     }
-    scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
     Ok(folded)
 }
 
-/// f64 that a launch wrote.
-fn download(from: &DeviceBuffer<u8>, len: u64) -> Result<Vec<f64>, Error> {
-    let mut values = room::<f64>(len)?;
-    values.resize(len as usize, 0.0);
-    if len > 0 {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
-        from.copy_to(bytes).or_fail("cuMemcpyDtoH")?;
-    }
-    Ok(values)
+/// The same by an operator, at that address.
+fn fold_to<R: Reduction<f64>>(
+    gpu: &Gpu,
+    op: R,
+    input: u64,
+    layout: &Layout,
+    axes: &Axes,
+    to: u64,
+) -> Result<(), Error> {
+    let prepared = gpu.prepare_axes(op, layout, axes)?;
+    let mut workspace = prepared.workspace()?;
+    gpu.and_wait(|stream| {
+        // SAFETY: the array is the caller's, and lives past the call; all else is this call's own.
+        unsafe { prepared.launch_raw(stream, [input, 0], to, &mut workspace) }
+    })
 }
 
 impl<Op: DoubleNorm> Row<'_, Op> {
@@ -127,13 +123,10 @@ impl<Op: DoubleNorm> Row<'_, Op> {
             ..ready.passed([input.address(), 0], [8; 2])
         };
         if from.count > 0 {
-            let scratch = gpu.scratch();
-            let scratch = scratch.as_ref().expect("present until dropped");
             // SAFETY: all memory is this call's own, and waited for.
-            unsafe { ready.go(scratch.stream.as_inner(), passed)? };
-            scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+            gpu.and_wait(|stream| unsafe { ready.go(stream.as_inner(), passed) })?;
         }
-        let statistics = download(&known, 2 * from.count)?;
+        let statistics = download::<f64>(&known, 2 * from.count)?;
         let (means, reciprocals) = statistics.split_at(from.count as usize);
         Ok(Mapped {
             shape: in_order.shape().to_vec(),

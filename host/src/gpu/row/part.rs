@@ -4,18 +4,14 @@ use bytemuck::Pod;
 use cust::{memory::DeviceBuffer, stream::Stream, sys::CUstream};
 use warpfold_kernels::{element::Element, stages::reduce::leaf::MOST_STATES};
 
-use super::{
-    PreparedRow, ReadyRows, RowPlaces,
-    call::{Uploaded, download, room_for},
-    launches::StatesOf,
-};
+use super::{PreparedRow, ReadyRows, RowPlaces, launches::StatesOf};
 use crate::{
     Error, RowFault,
     gpu::{
         Gpu, Workspace,
+        blocking::{Uploaded, download, room_for},
         context::{self, Bound},
         launch,
-        status::Status as _,
     },
     layout::Layout,
     operand::{AsView, View},
@@ -253,11 +249,8 @@ impl Part<'_> {
         V::Element: RowElement + Pod,
     {
         let mut there = There::new::<_, f32>(self, gpu, &values.view())?;
-        let scratch = gpu.scratch();
-        let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(gpu.context())?;
-        there.fold(scratch.stream.as_inner())?;
-        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+        gpu.and_wait(|stream| there.fold(stream.as_inner()))?;
         Partials::from_words(download(&there.partials, there.words())?)
     }
 
@@ -279,8 +272,6 @@ impl Part<'_> {
         let mut there = There::new::<_, U>(self, gpu, &view)?;
         let count = there.rows.ready.plan.count;
         let answers = if there.rows.maps { layout.len() } else { 0 };
-        let scratch = gpu.scratch();
-        let scratch = scratch.as_ref().expect("present until dropped");
         let _bound = Bound::to(gpu.context())?;
         let combined = Uploaded::new(Some(bytemuck::cast_slice(of_rows.words())))?;
         let output = room_for(answers as usize * U::TYPE.bytes())?;
@@ -292,16 +283,14 @@ impl Part<'_> {
             known: [0, 1, 2, 3].map(|i| at + 4 * i * count),
             ..there.places()
         };
-        let stream = scratch.stream.as_inner();
-        // Where elements lie apart, the map reads the states of the part's own leaves.
-        there.fold(stream)?;
-        // SAFETY: all memory is this call's own, and waited for.
-        unsafe {
-            there
-                .rows
-                .map_part(stream, &places, combined.address(), &mut there.workspace)?
-        };
-        scratch.stream.synchronize().or_fail("cuStreamSynchronize")?;
+        gpu.and_wait(|stream| {
+            let stream = stream.as_inner();
+            // Where elements lie apart, the map reads the states of the part's own leaves.
+            there.fold(stream)?;
+            let There { rows, workspace, .. } = &mut there;
+            // SAFETY: all memory is this call's own, and waited for.
+            unsafe { rows.map_part(stream, &places, combined.address(), workspace) }
+        })?;
         let numbers = download::<f32>(&known, 4 * count)?;
         let of_row = |row: usize| [0, 1, 2, 3].map(|i| numbers[i * count as usize + row]);
         Ok(Mapped {

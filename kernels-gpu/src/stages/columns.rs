@@ -142,7 +142,7 @@ impl Weights {
     ///
     /// # Safety
     ///
-    /// It is null, or valid and unwritten for a float of each column that the launch has, or of each that share one.
+    /// It is null, or valid for a float of each column that the launch has, or of each that share one. Nobody writes one, but the one thread that reads it, once it has.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[must_use]
     pub const unsafe fn new(start: *const u8, floats: Floats) -> Self {
@@ -187,6 +187,7 @@ impl Weights {
     /// Eight of them that there are, aligned to 16 bytes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(crate) fn load_eight<S: Simt>(self, simt: S, first: u64) -> Held<f32> {
+        debug_assert!(!self.start.is_null(), "there are some");
         let at = self
             .start
             .wrapping_add((first as usize) << self.floats.shift())

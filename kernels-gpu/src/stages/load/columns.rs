@@ -46,7 +46,7 @@ impl<T: Source> LaneColumn<T> {
             start: T::further(extents.start, by),
             step: extents.step,
             present: narrow(simt, u64::saturating_sub(len, first)),
-            is_aligned: extents.whole().is_aligned(),
+            is_aligned: extents.is_first_aligned(),
         }
     }
 

@@ -64,7 +64,8 @@ impl<T: Source> Extents<T> {
     ///
     /// # Safety
     ///
-    /// All elements of the extents, the layout, and the memory around are valid and unwritten for the whole launch. Second arrays without an address are not read.
+    /// All elements of the extents, the layout, and the memory around are valid for the whole launch, and nobody writes them, but the threads that read an element once they have. Second
+    /// arrays without an address are not read.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub unsafe fn new([first, second]: [Array; 2], len: u64, count: u64, layout: *const u64) -> Self {
         let each = |array: usize| if array == 0 { first } else { second };
@@ -137,24 +138,39 @@ impl<T: Source> Extents<T> {
 
     /// The only extent, which lies in one run.
     pub fn whole(self) -> Input<T> {
+        debug_assert!(self.count == 1 && self.layout.is_null(), "one extent, in one run");
+        self.run_from(self.start)
+    }
+
+    /// Nothing of it.
+    pub fn nothing(self) -> Input<T> {
         Input {
-            start: self.start,
+            len: 0,
+            ..self.run_from(self.start)
+        }
+    }
+
+    /// An extent whose first element is there.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn run_from(self, start: At<T>) -> Input<T> {
+        Input {
+            start,
             len: self.len,
             around: self.around,
         }
     }
 
-    /// Nothing of it.
-    pub fn nothing(self) -> Input<T> {
-        Input { len: 0, ..self.whole() }
+    /// Whether the first extent is aligned to vectors.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn is_first_aligned(self) -> bool {
+        self.run_from(self.start).is_aligned()
     }
 
     /// The extent of that number, which there is, and which lies in one run.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub fn run<S: Simt>(self, simt: S, number: u64) -> Input<T> {
         debug_assert!(number < self.count, "an extent that is there");
-        let start = self.first(simt, number);
-        Input { start, ..self.whole() }
+        self.run_from(self.first(simt, number))
     }
 
     /// The same, and nothing where there is no such extent; by strides where it is `regular`, without a layout.
@@ -166,7 +182,7 @@ impl<T: Source> Extents<T> {
             self.first(simt, number)
         };
         if number < self.count {
-            Input { start, ..self.whole() }
+            self.run_from(start)
         } else {
             self.nothing()
         }

@@ -108,7 +108,7 @@ impl<T: Source> Tiled<T> {
     #[must_use]
     pub fn of(extents: Extents<T>) -> Option<Self> {
         let vector = vector_elements::<T>() as u64;
-        let is_regular = extents.layout.is_null() && extents.whole().is_aligned();
+        let is_regular = extents.layout.is_null() && extents.is_first_aligned();
         let odd = extents.len | T::of(extents.stride, 0) as u64;
         let is_plain = T::ARRAYS == 1 && is_regular && odd.is_multiple_of(vector) && extents.len > 0;
         is_plain.then(|| {

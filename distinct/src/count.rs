@@ -234,7 +234,7 @@ pub fn count_extents<S: Simt, T: Width>(simt: S, arguments: CountArguments<T>) {
                 counted += u64::from(here.region.insert(simt, key, hash));
                 here.has_zero |= is_zero;
             }
-            walk.next += walk.apart;
+            walk.next += walk.step;
         }
         chunk += warps;
     }
@@ -249,7 +249,7 @@ struct Walk {
     next: u64,
     end: u64,
     /// From one to the next.
-    apart: u64,
+    step: u64,
     /// The extent, where lanes have each one.
     extent: u64,
 }
@@ -290,7 +290,7 @@ impl<T: Width> CountArguments<T> {
             return Walk {
                 next,
                 end,
-                apart: 1,
+                step: 1,
                 extent,
             };
         }
@@ -299,7 +299,7 @@ impl<T: Width> CountArguments<T> {
         Walk {
             next: first + lane,
             end: all.min(first + u64::from(LANES) * rows),
-            apart: LANES.into(),
+            step: LANES.into(),
             extent: 0,
         }
     }

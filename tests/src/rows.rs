@@ -9,7 +9,7 @@ use warpfold::row::{
 use warpfold::{View, layout::Layout};
 use warpfold_emulator::RowShape;
 use warpfold_kernels::{
-    kernels::rowwise::{LEAVES_OF_A_WARP, MOST_LEAVES, Way},
+    kernels::rowwise::{LEAVES_OF_A_WARP, MOST_LEAVES, RowVariant},
     rowwise::{Column, Given, LeafFound, ROWS, RowOp, Sums as _, Value as _, leaf_elements},
     tree::LANES,
 };
@@ -69,9 +69,9 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
     let row = 512 / bytes as u64;
     let leaves = len.div_ceil(leaf_elements(bytes, arrays) as u64).max(1);
     let mut shapes = vec![];
-    let mut add = |way: Way, warps: u32, blocks_of_row: u32, is_split: bool, blocks: u64| {
+    let mut add = |variant: RowVariant, warps: u32, blocks_of_row: u32, is_split: bool, blocks: u64| {
         shapes.push(RowShape {
-            way,
+            variant,
             warps,
             blocks_of_row,
             blocks: blocks as u32,
@@ -82,27 +82,27 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
     if is_plain && len <= row {
         let vectors = len.div_ceil(16 / bytes as u64).max(1).next_power_of_two();
         let of_warp = (ROWS / arrays) as u64 * (u64::from(LANES) / vectors);
-        add(Way::Short, 2, 1, false, count.div_ceil(2 * of_warp));
+        add(RowVariant::Short, 2, 1, false, count.div_ceil(2 * of_warp));
     }
     let groups = leaves.div_ceil(2);
-    for way in if is_plain {
-        &[Way::Leaf, Way::Any][..]
+    for variant in if is_plain {
+        &[RowVariant::Leaf, RowVariant::Any][..]
     } else {
-        &[Way::Any]
+        &[RowVariant::Any]
     } {
         if leaves == 1 {
-            add(*way, 2, 1, false, count.div_ceil(2));
-            add(*way, 2, 1, true, count.div_ceil(2));
+            add(*variant, 2, 1, false, count.div_ceil(2));
+            add(*variant, 2, 1, true, count.div_ceil(2));
             continue;
         }
-        add(*way, leaves as u32, 1, false, count);
+        add(*variant, leaves as u32, 1, false, count);
         if leaves <= 16 {
-            add(*way, 1, leaves as u32, false, count * leaves);
+            add(*variant, 1, leaves as u32, false, count * leaves);
         }
         if groups <= 16 {
-            add(*way, 2, groups as u32, false, count * groups);
+            add(*variant, 2, groups as u32, false, count * groups);
         }
-        add(*way, 2, groups as u32, true, count * groups);
+        add(*variant, 2, groups as u32, true, count * groups);
     }
     if is_plain && (bytes, arrays) == (4, 1) && leaves > 1 {
         for (warps, rows) in [(1, 1), (1, count.max(1)), (2, 2), (3, 3)] {
@@ -110,12 +110,12 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
             // Of several blocks each has a power of two of leaves.
             if blocks_of_row <= 16 && (warps < 3 || blocks_of_row == 1) {
                 let blocks = count.div_ceil(rows) * blocks_of_row;
-                add(Way::Long, warps as u32, blocks_of_row as u32, false, blocks);
+                add(RowVariant::Long, warps as u32, blocks_of_row as u32, false, blocks);
             }
         }
     }
     add(
-        Way::Apart,
+        RowVariant::Strided,
         2,
         1,
         leaves > 1,
@@ -128,7 +128,7 @@ pub fn shapes(bytes: usize, arrays: usize, [count, len]: [u64; 2], is_plain: boo
 pub fn folds(bytes: usize, arrays: usize, [count, len]: [u64; 2]) -> impl Iterator<Item = RowShape> {
     let leaves = len.div_ceil(leaf_elements(bytes, arrays) as u64).max(1);
     let shape = move |run: u64, is_split: bool| RowShape {
-        way: Way::Fold,
+        variant: RowVariant::Fold,
         warps: 2,
         blocks_of_row: 1,
         blocks: (count * leaves).div_ceil(2 * run) as u32,

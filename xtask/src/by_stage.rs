@@ -28,7 +28,7 @@ const STAGES: [(&str, &[&str]); 8] = [
             "/stages/reduce/prefilter",
             "/stages/reduce/rows",
             "/stages/reduce/two_passes",
-            "/stages/reduce/apart",
+            "/stages/reduce/strided",
             "/stages/reduce/in_order",
         ],
     ),

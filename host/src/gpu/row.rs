@@ -23,7 +23,7 @@ use warpfold_kernels::{
     kernels::{
         Launch, OpParams,
         rows::Width,
-        rowwise::{RowParams, Second, Way},
+        rowwise::{RowParams, RowVariant, Second},
     },
     ops::RowOperation as _,
     rowwise::RowOp,
@@ -42,7 +42,7 @@ use crate::{
     layout::{Extents, Layout},
     plan::{
         Plan,
-        row::{Lie, MOST_BLOCKS, Purpose, RowProblem},
+        row::{MOST_BLOCKS, Purpose, RowLayout, RowProblem},
     },
     row::{Knowledge as _, Operation, Row, RowElement, Targets, Values},
 };
@@ -79,7 +79,7 @@ struct ReadyRows {
     /// Whether a launch ends with the states of rows.
     knows_sums: bool,
     /// How many rows on the one is that a launch asks for beforehand.
-    ahead: u64,
+    prefetch: u64,
     /// The plan of launches that are not plain, where those of the other must be; and its kernel, loaded when first asked for.
     general: Option<(Plan, OnceLock<Function>)>,
     /// Whether a launch is plain.
@@ -129,9 +129,9 @@ impl ReadyRows {
             && element == out
             && !matches!(second, Some(Second::Mask))
             && !params.negates;
-        let lie = match Lie::of(element, &problem.from, &problem.to, is_plain) {
-            Lie::Plain | Lie::InRuns if second == Some(Second::Added) => Lie::Added,
-            lie => lie,
+        let row_layout = match RowLayout::of(element, &problem.from, &problem.to, is_plain) {
+            RowLayout::Plain | RowLayout::Contiguous if second == Some(Second::Added) => RowLayout::Added,
+            layout => layout,
         };
         let _bound = Bound::to(gpu.context())?;
         let size = [from.count, from.len];
@@ -141,18 +141,18 @@ impl ReadyRows {
             (_, true) => Purpose::States,
             _ => Purpose::Know,
         };
-        let plan_of = |lie: Lie, cluster: u32| {
+        let plan_of = |layout: RowLayout, cluster: u32| {
             Plan::rows(RowProblem {
                 library: Op::Op::LIBRARY,
                 op: Op::Op::NAME,
                 element,
                 size,
-                lie,
+                layout,
                 cluster,
                 purpose,
             })
         };
-        let planned = planned(gpu, |cluster| plan_of(lie, cluster))?;
+        let planned = planned(gpu, |cluster| plan_of(row_layout, cluster))?;
         let Planned {
             plan,
             function,
@@ -161,7 +161,7 @@ impl ReadyRows {
         } = planned;
         let general = plan
             .must_be_plain()
-            .then(|| plan_of(Lie::InRuns, cluster.min(PORTABLE_BLOCKS)))
+            .then(|| plan_of(RowLayout::Contiguous, cluster.min(PORTABLE_BLOCKS)))
             .transpose()?
             .map(|plan| (plan, OnceLock::new()));
         let several = from.has_several() || other.has_several();
@@ -171,7 +171,7 @@ impl ReadyRows {
         ready.function = function;
         let out_layout = problem.to.has_several().then(|| problem.to.dimensions());
         let out_layout = out_layout.map(|numbers| DeviceMemory::of_numbers(gpu, &numbers));
-        let known = Op::Op::LIBRARY.find_row(Op::Op::NAME, element, Way::Known);
+        let known = Op::Op::LIBRARY.find_row(Op::Op::NAME, element, RowVariant::Known);
         let known = known
             .filter(|_| !row.op.maps())
             .map(|entry| gpu.inner.modules.function(entry));
@@ -203,7 +203,7 @@ impl ReadyRows {
                 .map(|(targets, ignored)| (targets.values.are_wide(), *ignored)),
             maps: row.op.maps(),
             knows_sums: Op::Known::ARE_SUMS,
-            ahead: ahead(&plan, at_once),
+            prefetch: prefetch(&plan, at_once),
             general,
             is_plain: Launch::is_plain::<Op::Op>,
             needs_weights: row.op.needs_weights(),
@@ -274,7 +274,7 @@ struct Planned {
 
 /// How far ahead rows are asked for: as many as are under way at once, of clusters, which all wait for each other. Blocks by themselves begin and end at all times: half as far is as good for
 /// them, and leaves more of the cache to others (H200s).
-fn ahead(plan: &Plan, at_once: u32) -> u64 {
+fn prefetch(plan: &Plan, at_once: u32) -> u64 {
     if plan.cluster > 1 {
         return at_once.into();
     }

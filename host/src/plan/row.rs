@@ -7,7 +7,7 @@ use warpfold_kernels::{
     kernels::{
         Entry, Kernel, LIBRARY, Library,
         rows::Width,
-        rowwise::{LEAVES_OF_A_WARP, LONG_THREADS, MOST_LEAVES, MOST_ROWS, WARPS, Way, dynamic_bytes},
+        rowwise::{LEAVES_OF_A_WARP, LONG_THREADS, MOST_LEAVES, MOST_ROWS, RowVariant, WARPS, dynamic_bytes},
     },
     rowwise::{ROWS, leaf_elements},
     stages::reduce::leaf::MOST_STATES,
@@ -19,25 +19,25 @@ use crate::{Error, layout::Extents};
 
 /// How rows lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Lie {
+pub enum RowLayout {
     /// As aligned vectors, each whole or absent, a stride apart; and nothing is masked, added, or of another type.
     Plain,
     /// Each in one run.
-    InRuns,
+    Contiguous,
     /// The same, and another array is added.
     Added,
     /// Their elements anywhere.
-    Apart,
+    Strided,
 }
 
-impl Lie {
+impl RowLayout {
     /// How rows lie in an array and another, and their answers, if all else is plain or not.
     #[must_use]
     pub fn of(element: Type, from: &[Extents; 2], to: &Extents, is_plain: bool) -> Self {
         let in_runs = Extents::is_contiguous;
         // What is in runs is written in them, a stride apart.
         if !from.iter().all(in_runs) || !in_runs(to) || to.len > 1 && to.has_several() {
-            return Self::Apart;
+            return Self::Strided;
         }
         let vector = (VECTOR_BYTES / element.bytes()) as u64;
         let are_whole = |extents: &Extents| {
@@ -49,7 +49,7 @@ impl Lie {
         if from.iter().all(are_whole) && is_plain {
             Self::Plain
         } else {
-            Self::InRuns
+            Self::Contiguous
         }
     }
 }
@@ -81,7 +81,7 @@ pub struct RowProblem {
     /// How many rows, and elements of each.
     pub size: [u64; 2],
     /// How they lie.
-    pub lie: Lie,
+    pub layout: RowLayout,
     /// Blocks of the device's largest cluster; 1 where it has none.
     pub cluster: u32,
     /// What for.
@@ -142,20 +142,20 @@ pub(crate) const MOST_BLOCKS: u32 = 16;
 
 impl RowProblem {
     /// The kernel of a variant, if the operation has one.
-    fn entry(&self, way: Way) -> Option<&'static Entry> {
-        self.library.find_row(self.op, self.element, way)
+    fn entry(&self, variant: RowVariant) -> Option<&'static Entry> {
+        self.library.find_row(self.op, self.element, variant)
     }
 
     /// What is planned in place of what was asked for.
     fn settled(mut self) -> Self {
         if self.purpose == Purpose::Part {
             self.cluster = 1;
-            if self.lie == Lie::Plain {
-                self.lie = Lie::InRuns;
+            if self.layout == RowLayout::Plain {
+                self.layout = RowLayout::Contiguous;
             }
         }
         // Where no kernel makes of states alone what is known of rows, that of the map does.
-        if self.purpose == Purpose::Know && self.entry(Way::Known).is_none() {
+        if self.purpose == Purpose::Know && self.entry(RowVariant::Known).is_none() {
             self.purpose = Purpose::Map;
         }
         self.cluster = self.cluster.clamp(1, MOST_BLOCKS);
@@ -163,42 +163,42 @@ impl RowProblem {
     }
 
     /// The variant for rows of so many leaves.
-    fn way(&self, leaves: u64) -> Way {
-        match self.lie {
-            Lie::Plain => {}
-            Lie::InRuns => return Way::Any,
-            Lie::Added => return Way::Added,
-            Lie::Apart => return Way::Apart,
+    fn variant(&self, leaves: u64) -> RowVariant {
+        match self.layout {
+            RowLayout::Plain => {}
+            RowLayout::Contiguous => return RowVariant::Any,
+            RowLayout::Added => return RowVariant::Added,
+            RowLayout::Strided => return RowVariant::Strided,
         }
         if let Some(short) = self.short() {
             return short;
         }
         let is_kept = self.cluster > 1 && self.purpose == Purpose::Map;
         let most = LONG_LEAVES * u64::from(self.cluster);
-        if is_kept && (MANY_LEAVES_OF_ROW + 1..=most).contains(&leaves) && self.entry(Way::Long).is_some() {
-            return Way::Long;
+        if is_kept && (MANY_LEAVES_OF_ROW + 1..=most).contains(&leaves) && self.entry(RowVariant::Long).is_some() {
+            return RowVariant::Long;
         }
         let [count, len] = self.size;
         // Leaves, and elements of a row, are counted in 32 bits there.
         let fits = u32::try_from(count.saturating_mul(leaves).max(len)).is_ok();
-        if fits && self.is_folded() && self.entry(Way::Fold).is_some() {
-            return Way::Fold;
+        if fits && self.is_folded() && self.entry(RowVariant::Fold).is_some() {
+            return RowVariant::Fold;
         }
-        Way::Leaf
+        RowVariant::Leaf
     }
 
     /// The variant for short rows, if it is the one to take.
-    fn short(&self) -> Option<Way> {
+    fn short(&self) -> Option<RowVariant> {
         let [count, len] = self.size;
-        let way = if self.purpose == Purpose::Know && self.entry(Way::Noted).is_some() {
-            Way::Noted
+        let variant = if self.purpose == Purpose::Know && self.entry(RowVariant::ShortKnown).is_some() {
+            RowVariant::ShortKnown
         } else {
-            Way::Short
+            RowVariant::Short
         };
-        let are_few = way == Way::Short && count <= FEW_SHORT_ROWS;
-        let is_short = self.lie == Lie::Plain && Width::of(self.element, len) != Width::Warp;
-        let is_taken = is_short && !are_few && self.purpose != Purpose::States && self.entry(way).is_some();
-        is_taken.then_some(way)
+        let are_few = variant == RowVariant::Short && count <= FEW_SHORT_ROWS;
+        let is_short = self.layout == RowLayout::Plain && Width::of(self.element, len) != Width::Warp;
+        let is_taken = is_short && !are_few && self.purpose != Purpose::States && self.entry(variant).is_some();
+        is_taken.then_some(variant)
     }
 
     /// Whether a launch folds rows and does not map them.
@@ -210,7 +210,7 @@ impl RowProblem {
         }
     }
 
-    /// Leaves that a warp of [`Way::Fold`] folds, of rows of so many.
+    /// Leaves that a warp of [`RowVariant::Fold`] folds, of rows of so many.
     fn run(&self, leaves: u64, is_whole: bool) -> u32 {
         let count = self.size[0];
         let all = count.saturating_mul(leaves);
@@ -224,13 +224,13 @@ impl RowProblem {
     }
 
     /// Warps of a block, and blocks of a row.
-    fn block(&self, way: Way, leaves: u64, is_split: bool) -> (u32, u64) {
+    fn block(&self, variant: RowVariant, leaves: u64, is_split: bool) -> (u32, u64) {
         let cluster = u64::from(self.cluster);
-        if leaves == 1 || way == Way::Fold {
+        if leaves == 1 || variant == RowVariant::Fold {
             (WARPS, 1)
         } else if is_split {
             (WARPS, leaves.div_ceil(WARPS.into()))
-        } else if way == Way::Long {
+        } else if variant == RowVariant::Long {
             (LONG_THREADS / LANES, leaves.div_ceil(LONG_LEAVES))
         } else if leaves <= ONE_BLOCK || cluster == 1 {
             (leaves as u32, 1)
@@ -245,9 +245,9 @@ impl Plan {
     /// Of rows that one of this library's operations maps, `count` of `len` elements, which lie so, on a device whose largest cluster has so many blocks; 1 where it has none.
     ///
     /// ```
-    /// use warpfold::{ops::element::Type, plan::{Plan, row::Lie}};
+    /// use warpfold::{ops::element::Type, plan::{Plan, row::RowLayout}};
     ///
-    /// let plan = Plan::mapped_rows("softmax", Type::Bf16, [8192, 8192], Lie::Plain, 16)?;
+    /// let plan = Plan::mapped_rows("softmax", Type::Bf16, [8192, 8192], RowLayout::Plain, 16)?;
     /// assert_eq!((plan.tiles, plan.shape.warps, plan.shape.blocks, plan.cluster), (8, 8, 8192, 1));
     /// # Ok::<(), warpfold::Error>(())
     /// ```
@@ -255,13 +255,19 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::NoKernel`] of elements that there is no kernel for; [`Error::GridOverflow`].
-    pub fn mapped_rows(op: &'static str, element: Type, size: [u64; 2], lie: Lie, cluster: u32) -> Result<Self, Error> {
+    pub fn mapped_rows(
+        op: &'static str,
+        element: Type,
+        size: [u64; 2],
+        layout: RowLayout,
+        cluster: u32,
+    ) -> Result<Self, Error> {
         Self::rows(RowProblem {
             library: &LIBRARY,
             op,
             element,
             size,
-            lie,
+            layout,
             cluster,
             purpose: Purpose::Map,
         })
@@ -278,41 +284,41 @@ impl Plan {
             op, element, purpose, ..
         } = problem;
         let [count, len] = problem.size;
-        let entry_of = |way: Way| {
+        let entry_of = |variant: RowVariant| {
             let element = element.name();
-            problem.entry(way).ok_or(Error::NoKernel { op, element })
+            problem.entry(variant).ok_or(Error::NoKernel { op, element })
         };
-        let arrays = entry_of(Way::Apart)?.arrays;
+        let arrays = entry_of(RowVariant::Strided)?.arrays;
         let leaves = len.div_ceil(leaf_elements(element.bytes(), arrays) as u64).max(1);
-        let way = problem.way(leaves);
-        let entry = entry_of(way)?;
-        let is_whole = way == Way::Fold
+        let variant = problem.variant(leaves);
+        let entry = entry_of(variant)?;
+        let is_whole = variant == RowVariant::Fold
             && purpose == Purpose::Know
             && leaves <= MOST_LEAVES.into()
             && (leaves == 1 || count >= MANY_ROWS);
-        let most = match way {
-            Way::Apart => 1,
-            Way::Long => LONG_LEAVES * u64::from(problem.cluster),
+        let most = match variant {
+            RowVariant::Strided => 1,
+            RowVariant::Long => LONG_LEAVES * u64::from(problem.cluster),
             // A power of two, so that the leaves of each block are a subtree.
             _ => u64::from(problem.cluster) << (entry.max_threads / LANES).ilog2(),
         };
         let is_split = !is_whole && (problem.is_folded() || leaves > most);
-        let (warps, blocks_of_row) = problem.block(way, leaves, is_split);
-        let run = if way == Way::Fold {
+        let (warps, blocks_of_row) = problem.block(variant, leaves, is_split);
+        let run = if variant == RowVariant::Fold {
             problem.run(leaves, is_whole)
         } else {
             0
         };
-        let blocks = match (way, Width::of(element, len)) {
-            (Way::Fold, _) => count.saturating_mul(leaves).div_ceil(u64::from(WARPS * run.max(1))),
-            (Way::Short | Way::Noted, Width::Lanes(lanes)) => {
+        let blocks = match (variant, Width::of(element, len)) {
+            (RowVariant::Fold, _) => count.saturating_mul(leaves).div_ceil(u64::from(WARPS * run.max(1))),
+            (RowVariant::Short | RowVariant::ShortKnown, Width::Lanes(lanes)) => {
                 count.div_ceil(u64::from(WARPS * (ROWS / arrays) as u32 * (LANES / lanes)))
             }
-            (Way::Apart, _) => {
+            (RowVariant::Strided, _) => {
                 let groups = count.div_ceil(LANES.into());
                 groups.saturating_mul(leaves).div_ceil(WARPS.into())
             }
-            (Way::Long, _) => {
+            (RowVariant::Long, _) => {
                 let all = count.saturating_mul(blocks_of_row);
                 let clusters = count.div_ceil((all / LONG_BLOCKS).clamp(1, LONG_ROWS));
                 clusters.saturating_mul(blocks_of_row)
@@ -335,9 +341,9 @@ impl Plan {
 
     /// The variant of its operation's kernels; none of what is no row operation.
     #[must_use]
-    pub fn way(&self) -> Option<Way> {
+    pub fn variant(&self) -> Option<RowVariant> {
         match self.entry.kernel {
-            Kernel::Row(way) => Some(way),
+            Kernel::Row(variant) => Some(variant),
             _ => None,
         }
     }
@@ -345,13 +351,13 @@ impl Plan {
     /// Whether its kernel takes none but [plain](warpfold_kernels::kernels::Launch::is_plain) launches.
     #[must_use]
     pub fn must_be_plain(&self) -> bool {
-        self.way().is_some_and(Way::is_plain)
+        self.variant().is_some_and(RowVariant::is_plain)
     }
 
     /// Bytes of a block's dynamic shared memory.
     #[must_use]
     pub fn dynamic_bytes(&self) -> u32 {
-        if self.way() == Some(Way::Long) {
+        if self.variant() == Some(RowVariant::Long) {
             dynamic_bytes(self.shape.warps)
         } else {
             0

@@ -30,7 +30,7 @@ impl Strategy {
             Kernel::Strided => {
                 let (most, resident) = self.most_for_strided();
                 let threads = least(LANES * most_warps(self.words), most);
-                (threads, least(all, least(bounds.apart, resident)) / threads)
+                (threads, least(all, least(bounds.strided, resident)) / threads)
             }
         }
     }

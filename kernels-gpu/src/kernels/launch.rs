@@ -79,7 +79,7 @@ pub struct RowOperands {
     /// The same as `period`; where it comes to less than nothing, none is.
     pub shown: i64,
     /// How many rows on the one is that blocks which begin about when these end will read: its elements are asked for beforehand. None are, if it is 0.
-    pub ahead: u64,
+    pub prefetch: u64,
     /// Elements of a row that lie before these, in an array that others have: of rows that have [targets](crate::rowwise::RowOp::TARGETS), which count from the whole row's first.
     pub before: u64,
     /// Elements of a row that others have, before these or after; 0 where rows are whole.
@@ -100,7 +100,7 @@ impl RowOperands {
         ignored: 0,
         period: 0,
         shown: 0,
-        ahead: 0,
+        prefetch: 0,
         before: 0,
         others: 0,
     };

@@ -192,7 +192,7 @@ pub struct LaunchBounds {
     /// the assembler would save registers where there is no occupancy to gain, and keep fewer loads in flight.
     pub(super) small_blocks: u32,
     /// How many threads a multiprocessor must have registers for, at most, where [elements lie apart](Kernel::Strided).
-    pub(super) apart: u32,
+    pub(super) strided: u32,
 }
 
 impl LaunchBounds {
@@ -202,7 +202,7 @@ impl LaunchBounds {
         blocks: 2,
         small_threads: 512,
         small_blocks: 2,
-        apart: 512,
+        strided: 512,
     };
     /// For operators that would spill then: 24 warps with 80 registers a thread.
     pub const REGS_80: Self = Self {
@@ -210,7 +210,7 @@ impl LaunchBounds {
         blocks: 3,
         small_threads: 512,
         small_blocks: 2,
-        apart: 512,
+        strided: 512,
     };
     /// For operators that would spill even then, and for many small elements in a vector: 16 warps with 128 registers a thread.
     pub const REGS_128: Self = Self {
@@ -218,11 +218,11 @@ impl LaunchBounds {
         blocks: 2,
         small_threads: 512,
         small_blocks: 1,
-        apart: 512,
+        strided: 512,
     };
     /// The same, with all the registers that a thread can have where elements lie apart.
     pub const REGS_128_STRIDED_255: Self = Self {
-        apart: 256,
+        strided: 256,
         ..Self::REGS_128
     };
     /// For operators whose states are of many words, a column of them at a time: 12 warps with 168 registers a thread.
@@ -231,7 +231,7 @@ impl LaunchBounds {
         blocks: 3,
         small_threads: 256,
         small_blocks: 1,
-        apart: 512,
+        strided: 512,
     };
     /// For many states of two words: 8 warps with all the registers that a thread can have.
     pub const REGS_255: Self = Self {
@@ -239,6 +239,6 @@ impl LaunchBounds {
         blocks: 1,
         small_threads: 256,
         small_blocks: 1,
-        apart: 512,
+        strided: 512,
     };
 }

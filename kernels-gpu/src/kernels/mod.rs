@@ -28,7 +28,7 @@ pub use launch::{Arguments, Launch, RowOperands};
 pub use library::{Embedded, Facts, LaunchBounds, Library, Note, Pack, Ptx};
 pub use table::{LIBRARY, PARTS, is_better_on_newer};
 
-use rowwise::Way;
+use rowwise::RowVariant;
 
 use crate::{
     element::Type,
@@ -97,7 +97,7 @@ pub enum Kernel {
     /// [`segments::reduce_segments`]: extents of any lengths, each in one run.
     Segments,
     /// One of [`rowwise`]: a variant of a row operation.
-    Row(Way),
+    Row(RowVariant),
     /// One of its own, beside operators and row operations.
     Own,
 }

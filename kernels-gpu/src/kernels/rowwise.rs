@@ -5,7 +5,6 @@
 //!
 //! [Plain](crate::kernels::Launch::is_plain) launches have kernels of their own for each type. In all others elements of 16 bits share their kernels, whichever of the two types they are.
 
-mod apart;
 mod arguments;
 mod ask;
 mod columns;
@@ -16,13 +15,13 @@ mod long;
 mod points;
 mod position;
 mod read;
+mod row_variant;
 mod short;
+mod strided;
 mod variant;
-mod way;
 mod write;
 
 pub use crate::rowwise::RowParams;
-pub use apart::map_apart;
 pub use arguments::{RowArguments, Targets};
 pub use columns::{CHUNK, sum_columns};
 pub use double::{NormF64, RUN, map_doubles};
@@ -30,9 +29,10 @@ pub use fold::{MOST_LEAVES, MOST_ROWS, WARPS, fold_leaves};
 pub use launch::{Mode, RowFlags, Second};
 pub use long::{LEAVES_OF_A_WARP, THREADS as LONG_THREADS, dynamic_bytes, map_long};
 pub use points::{ENTRIES, find_columns, find_doubles};
+pub use row_variant::RowVariant;
 pub use short::map_short;
+pub use strided::map_strided;
 pub use variant::{Added, Any, Plain, Variant};
-pub use way::Way;
 
 use read::{Lane, Reach};
 use write::Writer;
@@ -74,8 +74,8 @@ fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op
     let (seen, arguments) = arguments.at_row::<O, V>(row);
     let len = u64::saturating_sub(seen, before).min(RowArguments::<T>::leaf::<O>()) as u32;
     let lane = arguments.read_leaf::<S, O, V, N>(simt, op, [row, before, seen]);
-    if V::PLAIN && S::HAS_CLUSTERS && arguments.ahead > 0 && simt.lane() == 0 {
-        arguments.ask_ahead::<S, O>(simt, row, before);
+    if V::PLAIN && S::HAS_CLUSTERS && arguments.prefetch > 0 && simt.lane() == 0 {
+        arguments.prefetch_row::<S, O>(simt, row, before);
     }
     if arguments.mode == Mode::Whole && warps.leaves > 1 {
         warps.begin::<S, O>(simt);
@@ -97,7 +97,7 @@ fn leaves<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize>(simt: S, op
     }
     Writer::new(lane, of_leaf.reference, factors).write();
     if lane.position.first() == 0 {
-        arguments.note(simt, op, row, of_row, whole, given);
+        arguments.store_known(simt, op, row, of_row, whole, given);
     }
 }
 
@@ -121,7 +121,7 @@ fn factors_of<O: RowOp>(
 /// Writes what is known of rows whose states were folded by an earlier launch, at most [`MOST_STATES`](leaf::MOST_STATES) of each: some lanes for a row, where its own warp would have
 /// 31 of them wait for one.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowArguments<T>) {
+pub fn store_known_of_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowArguments<T>) {
     let count = arguments.leaves;
     let lanes = leaf::lanes_of(count);
     let thread = u64::from(simt.block()) * u64::from(simt.threads()) + u64::from(simt.thread());
@@ -142,7 +142,7 @@ pub fn note_rows<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowAr
     }
     let given = arguments.given::<S, O>(simt, arguments.start(simt, row));
     let whole = arguments.whole::<O>(arguments.seen(row));
-    arguments.note(simt, op, row, state, whole, given);
+    arguments.store_known(simt, op, row, state, whole, given);
 }
 
 /// Combines each `MOST_STATES` neighbouring states of a row's to one: of rows of more leaves than a warp folds at once, and of the parts of rows.
@@ -281,8 +281,8 @@ impl<T: Element> RowArguments<T> {
 
     /// Asks for the same leaf of a later row, of a plain launch.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn ask_ahead<S: Simt, O: RowOp>(self, simt: S, row: u64, before: u64) {
-        let position = self.wide_position(row + self.ahead, before);
+    fn prefetch_row<S: Simt, O: RowOp>(self, simt: S, row: u64, before: u64) {
+        let position = self.wide_position(row + self.prefetch, before);
         let bytes = T::BYTES as u32 * u32::min(position.present(), Self::leaf::<O>() as u32);
         if bytes > 0 {
             // SAFETY: so many elements of that row are there; rows of plain launches are whole vectors.

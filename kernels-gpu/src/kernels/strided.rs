@@ -9,7 +9,7 @@ use crate::{
     stages::{
         emit::finish,
         load::source::Source,
-        reduce::{apart, grid, in_order, team::Team},
+        reduce::{grid, in_order, strided, team::Team},
         strategy::Strategy,
     },
     tree::{LANES, ROWS, leaf_elements, vector_elements},
@@ -62,7 +62,7 @@ pub fn reduce_strided<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, argument
     let total = team.fold(simt, op, left, |unit| {
         let first = first_of_part::<T, M>(before + unit);
         // Where the team's answers are those of a whole warp, all its lanes are at one unit.
-        apart::fold_part(simt, op, extents, read, first)
+        strided::fold_part(simt, op, extents, read, first)
     });
     // Computed again, as registers are few while parts are folded.
     let ThreadNumbers {

@@ -102,7 +102,7 @@ pub struct Block {
     pub barriers: u32,
     /// What every thread of the block has seen.
     pub clock: Clock,
-    pub ahead: BTreeMap<u32, Ahead>,
+    pub prefetch: BTreeMap<u32, Ahead>,
     /// Shared memory up to the last word written.
     pub shared: Vec<SharedWord>,
 }
@@ -118,7 +118,7 @@ impl Block {
             exited: 0,
             barriers: 0,
             clock: Clock::default(),
-            ahead: BTreeMap::new(),
+            prefetch: BTreeMap::new(),
             shared: Vec::new(),
         }
     }
@@ -153,7 +153,7 @@ impl Block {
 
     /// What a thread has seen, and when it is.
     pub fn seen_by(&self, thread: u32) -> (&Clock, Epoch) {
-        let (clock, handed_on) = match self.ahead.get(&thread) {
+        let (clock, handed_on) = match self.prefetch.get(&thread) {
             Some(ahead) => (&*ahead.clock, ahead.handed_on),
             None => (&self.clock, 0),
         };
@@ -164,7 +164,7 @@ impl Block {
     /// The same, to be handed on.
     pub fn handed_by(&self, thread: u32) -> (Rc<Clock>, Epoch) {
         let (clock, now) = self.seen_by(thread);
-        let ahead = self.ahead.get(&thread);
+        let ahead = self.prefetch.get(&thread);
         (
             ahead.map_or_else(|| Rc::new(clock.clone()), |ahead| Rc::clone(&ahead.clock)),
             now,
@@ -280,7 +280,7 @@ impl Block {
             // What it does from here on, the others have not seen.
             let handed_on = now.handed_on + 1;
             let clock = Rc::clone(&all);
-            self.ahead.insert(thread, Ahead { clock, handed_on });
+            self.prefetch.insert(thread, Ahead { clock, handed_on });
         }
     }
 
@@ -304,7 +304,7 @@ impl Block {
         if self.arrived == self.threads() {
             self.arrived = 0;
             self.barriers += 1;
-            let ahead = std::mem::take(&mut self.ahead);
+            let ahead = std::mem::take(&mut self.prefetch);
             if !ahead.is_empty() {
                 ahead.values().for_each(|ahead| self.clock.join(&ahead.clock));
                 self.clock.pass(self.number, self.barriers);

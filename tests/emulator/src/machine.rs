@@ -150,7 +150,7 @@ impl State {
     /// What a thread does from here on, those have not seen to whom it has handed on what it did.
     fn hand_on(&mut self, place: Place, clock: Rc<Clock>, now: Epoch) {
         let handed_on = now.handed_on + 1;
-        let ahead = &mut self.blocks[place.slot].ahead;
+        let ahead = &mut self.blocks[place.slot].prefetch;
         ahead.insert(place.who.thread, Ahead { clock, handed_on });
     }
 
@@ -165,7 +165,7 @@ impl State {
             Rc::new(both)
         };
         let handed_on = now.handed_on;
-        let ahead = &mut self.blocks[place.slot].ahead;
+        let ahead = &mut self.blocks[place.slot].prefetch;
         ahead.insert(place.who.thread, Ahead { clock, handed_on });
     }
 
@@ -459,7 +459,7 @@ impl Machine {
             Ok((buffer.get(at), Ahead { clock, handed_on }))
         })?;
         let block = &mut self.state.borrow_mut().blocks[place.slot];
-        block.ahead.insert(place.who.thread, ahead);
+        block.prefetch.insert(place.who.thread, ahead);
         Ok(word)
     }
 
@@ -486,7 +486,7 @@ impl Machine {
         })?;
         if let Some(ahead) = ahead {
             let block = &mut self.state.borrow_mut().blocks[place.slot];
-            block.ahead.insert(place.who.thread, ahead);
+            block.prefetch.insert(place.who.thread, ahead);
         }
         Ok(drawn)
     }

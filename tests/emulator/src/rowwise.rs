@@ -14,7 +14,7 @@ use warpfold_kernels::{
     element::{Element, Item},
     kernels::{
         Array, Launch as Passed, RowOperands,
-        rowwise::Way,
+        rowwise::RowVariant,
         rowwise::{self, Added, Any, CHUNK, Mode, Plain, RowArguments, RowFlags, RowParams, Second},
     },
     monoids::Words as _,
@@ -96,7 +96,7 @@ impl<T, W> Default for BesideRows<'_, T, W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowShape {
     /// The kernel.
-    pub way: Way,
+    pub variant: RowVariant,
     /// Warps of a block.
     pub warps: u32,
     /// Blocks that have a row together.
@@ -185,7 +185,7 @@ impl Run {
         });
         let all_known = [0, 1, 2, 3].map(|i| known.start().wrapping_add(i * count));
         let known_at = match beside.given {
-            None if shape.way.is_plain() => {
+            None if shape.variant.is_plain() => {
                 let mut known = all_known;
                 known[O::PLAIN_KNOWS..].fill(core::ptr::null_mut());
                 known
@@ -269,21 +269,21 @@ impl Run {
         &mut self,
         op: O,
         element: warpfold_kernels::element::Type,
-        way: Way,
+        variant: RowVariant,
         passed: Passed,
         config: &Launch,
     ) -> Result<(), Fault> {
         // SAFETY: the buffers are as the kernel wants them, and the machine checks every access.
         let arguments: RowArguments<E> = unsafe { passed.widened(element).row_arguments() };
         let is_added = passed.second() == Second::Added;
-        launch(config, &mut self.memory, |lane: Lane<'_>| match way {
-            Way::Short | Way::Noted => rowwise::map_short(lane, op, arguments),
-            Way::Fold => rowwise::fold_leaves(lane, op, arguments),
-            Way::Leaf => rowwise::map_leaves(lane, op, arguments, Plain),
-            Way::Long => rowwise::map_long(lane, op, arguments),
-            Way::Any | Way::Added if is_added => rowwise::map_leaves(lane, op, arguments, Added),
-            Way::Any | Way::Added => rowwise::map_leaves(lane, op, arguments, Any),
-            Way::Apart | Way::Known => rowwise::map_apart(lane, op, arguments),
+        launch(config, &mut self.memory, |lane: Lane<'_>| match variant {
+            RowVariant::Short | RowVariant::ShortKnown => rowwise::map_short(lane, op, arguments),
+            RowVariant::Fold => rowwise::fold_leaves(lane, op, arguments),
+            RowVariant::Leaf => rowwise::map_leaves(lane, op, arguments, Plain),
+            RowVariant::Long => rowwise::map_long(lane, op, arguments),
+            RowVariant::Any | RowVariant::Added if is_added => rowwise::map_leaves(lane, op, arguments, Added),
+            RowVariant::Any | RowVariant::Added => rowwise::map_leaves(lane, op, arguments, Any),
+            RowVariant::Strided | RowVariant::Known => rowwise::map_strided(lane, op, arguments),
         })
         .map(drop)
     }
@@ -300,9 +300,9 @@ impl Run {
         let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
         if !shape.is_split {
             let config = config.cluster(shape.blocks_of_row);
-            return self.go::<E, O>(op, element, shape.way, passed, &config);
+            return self.go::<E, O>(op, element, shape.variant, passed, &config);
         }
-        self.go::<E, O>(op, element, shape.way, passed.of_mode(Mode::Fold), &config)?;
+        self.go::<E, O>(op, element, shape.variant, passed.of_mode(Mode::Fold), &config)?;
         if passed.answer.is_null() && passed.tiles <= MOST_STATES.into() {
             return self.map::<E, O>(op, element, shape, (self.states.start(), passed.tiles), seed);
         }
@@ -335,7 +335,7 @@ impl Run {
         };
         if !passed.answer.is_null() {
             let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
-            return self.go::<E, O>(op, element, shape.way, map, &config);
+            return self.go::<E, O>(op, element, shape.variant, map, &config);
         }
         // SAFETY: as above.
         let arguments: RowArguments<E> = unsafe {
@@ -345,7 +345,7 @@ impl Run {
         let rows = LANES / lanes_of(states_of_row as u32);
         let config = Launch::new(passed.count.div_ceil(rows.into()) as u32, LANES, seed);
         launch(&config, &mut self.memory, |lane| {
-            rowwise::note_rows(lane, op, arguments)
+            rowwise::store_known_of_rows(lane, op, arguments)
         })
         .map(drop)
     }
@@ -418,7 +418,7 @@ where
         vec![]
     };
     let count = rows.count as usize;
-    let asked = if shape.way.is_plain() { O::PLAIN_KNOWS } else { 4 };
+    let asked = if shape.variant.is_plain() { O::PLAIN_KNOWS } else { 4 };
     let known = match beside.given {
         Some(_) => vec![[0; 4]; count],
         None => run.all_known(count, asked)?,
@@ -442,7 +442,7 @@ pub fn sum_columns<T: RowElement>(
         plus: -0.0,
     };
     let shape = RowShape {
-        way: Way::Short,
+        variant: RowVariant::Short,
         warps: 1,
         blocks_of_row: 1,
         blocks: 1,

@@ -7,7 +7,7 @@ use warpfold::{
     ops::{Sum, element::Type},
     plan::{
         Plan,
-        row::{Lie, Purpose, RowProblem},
+        row::{Purpose, RowLayout, RowProblem},
     },
     row::{self, MeanAndDeviation, Operation, Row, RowElement},
 };
@@ -15,7 +15,7 @@ use warpfold_emulator::{BesideRows, RowsOf, map_rows};
 use warpfold_kernels::{
     kernels::{
         LIBRARY,
-        rowwise::{Second, Way},
+        rowwise::{RowVariant, Second},
     },
     rowwise::{NormGradient, RowFold, RowOp, Value as _},
     stages::columns::Shares,
@@ -177,8 +177,8 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
             [count, len],
             is_plain,
         ) {
-            let is_long = shape.way == Way::Long && <Op::Op as RowOp>::TAKES_COLUMNS;
-            if is_long || !in_order && shape.way != Way::Apart {
+            let is_long = shape.variant == RowVariant::Long && <Op::Op as RowOp>::TAKES_COLUMNS;
+            if is_long || !in_order && shape.variant != RowVariant::Strided {
                 continue;
             }
             let emulated = map_rows::<T, U, W, _>(op, rows, &beside, 0, shape, self.seed)
@@ -439,14 +439,14 @@ fn states_that_are_asked_for_are_folded_alone() {
             op: "norm_gradient",
             element: Type::F32,
             size,
-            lie: Lie::Plain,
+            layout: RowLayout::Plain,
             cluster: 16,
             purpose: Purpose::States,
         });
         let plan = plan.expect("a plan");
         assert_eq!(
-            (plan.way(), plan.is_split(), plan.levels()),
-            (Some(Way::Leaf), true, levels)
+            (plan.variant(), plan.is_split(), plan.levels()),
+            (Some(RowVariant::Leaf), true, levels)
         );
     }
 }

@@ -21,7 +21,7 @@ use warpfold_kernels::{
     arithmetic::single,
     kernels::{
         rows::Width,
-        rowwise::{Second, Way},
+        rowwise::{RowVariant, Second},
     },
     rowwise::{RowFold, RowOp, Target, Value as _},
     stages::columns::Shares,
@@ -245,14 +245,14 @@ impl<T: Weights, W: Weights> Inputs<T, W> {
         let folds = folds(bytes, arrays, self.size).filter(|_| is_plain && !maps);
         for shape in shapes(bytes, arrays, self.size, is_plain).into_iter().chain(folds) {
             // Those of short rows see all of them, and map no targets.
-            if shape.way == Way::Short && (causal.is_some() || <Op::Op as RowOp>::TARGETS && maps) {
+            if shape.variant == RowVariant::Short && (causal.is_some() || <Op::Op as RowOp>::TARGETS && maps) {
                 continue;
             }
-            if shape.way == Way::Long && (<Op::Op as RowOp>::TARGETS || <Op::Op as RowOp>::TAKES_COLUMNS) {
+            if shape.variant == RowVariant::Long && (<Op::Op as RowOp>::TARGETS || <Op::Op as RowOp>::TAKES_COLUMNS) {
                 continue;
             }
             let mut known = known.clone();
-            if shape.way.is_plain() {
+            if shape.variant.is_plain() {
                 known
                     .iter_mut()
                     .for_each(|known| known[<Op::Op as RowOp>::PLAIN_KNOWS..].fill(0));

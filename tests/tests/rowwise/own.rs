@@ -6,7 +6,7 @@ use warpfold::{
     layout::Layout,
     plan::{
         Plan,
-        row::{Lie, Purpose, RowProblem},
+        row::{Purpose, RowLayout, RowProblem},
     },
     row,
 };
@@ -15,7 +15,7 @@ use warpfold_kernels::{
     kernels::{
         LIBRARY, LaunchBounds, Library,
         row_entries::RowBounds,
-        rowwise::{RowParams, Second, Way},
+        rowwise::{RowParams, RowVariant, Second},
     },
     ops::{OwnRowOp, RowOperation},
     row_entries,
@@ -181,22 +181,27 @@ fn kernels_are_those_of_the_operations_own_library() {
         (&own_operator::ROW_LIBRARY, "l2_normalise", 1),
     ] {
         for element in [Type::F32, Type::F16, Type::Bf16] {
-            for way in [Way::Short, Way::Leaf, Way::Any, Way::Apart] {
-                let entry = library.find_row(op, element, way).expect("built");
+            for variant in [
+                RowVariant::Short,
+                RowVariant::Leaf,
+                RowVariant::Any,
+                RowVariant::Strided,
+            ] {
+                let entry = library.find_row(op, element, variant).expect("built");
                 assert_eq!((entry.library, entry.op, entry.state_words), (library, op, words));
             }
-            for (lie, len) in [
-                (Lie::Plain, 64),
-                (Lie::Plain, 4096),
-                (Lie::InRuns, 9),
-                (Lie::Apart, 9000),
+            for (layout, len) in [
+                (RowLayout::Plain, 64),
+                (RowLayout::Plain, 4096),
+                (RowLayout::Contiguous, 9),
+                (RowLayout::Strided, 9000),
             ] {
                 let plan = Plan::rows(RowProblem {
                     library,
                     op,
                     element,
                     size: [5, len],
-                    lie,
+                    layout,
                     cluster: 16,
                     purpose: Purpose::Map,
                 })
@@ -204,23 +209,33 @@ fn kernels_are_those_of_the_operations_own_library() {
                 assert_eq!(plan.entry.library, library, "{plan}");
             }
         }
-        assert!(library.find_row(op, Type::F64, Way::Any).is_none());
+        assert!(library.find_row(op, Type::F64, RowVariant::Any).is_none());
     }
     assert_eq!(
-        LIBRARY.find_row("softmax", Type::F32, Way::Leaf).unwrap().max_threads,
+        LIBRARY
+            .find_row("softmax", Type::F32, RowVariant::Leaf)
+            .unwrap()
+            .max_threads,
         1024
     );
     assert_eq!(
-        ANOTHER.find_row("softmax", Type::F32, Way::Leaf).unwrap().max_threads,
+        ANOTHER
+            .find_row("softmax", Type::F32, RowVariant::Leaf)
+            .unwrap()
+            .max_threads,
         768
     );
-    assert!(LIBRARY.find_row("l2_normalise", Type::F32, Way::Any).is_none());
+    assert!(LIBRARY.find_row("l2_normalise", Type::F32, RowVariant::Any).is_none());
     for (library, kind) in [(&ANOTHER, "softmax"), (&own_operator::ROW_LIBRARY, "l2_normalise")] {
         assert_eq!(library.find_row_states(kind).expect("its own").library, library);
         assert_eq!(library.row_entries().count(), 11);
     }
     // An entry of one operation is none of another whose name begins alike.
-    assert!(LIBRARY.find_row("softmax_gradient", Type::F32, Way::Added).is_none());
+    assert!(
+        LIBRARY
+            .find_row("softmax_gradient", Type::F32, RowVariant::Added)
+            .is_none()
+    );
 }
 
 #[test]

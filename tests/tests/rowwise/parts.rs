@@ -8,7 +8,7 @@ use warpfold::{
     row::{self, CrossEntropy, Losses, Operation as _, Partials, Row, RowElement},
 };
 use warpfold_emulator::{BesideRows, RowsOf, map_parts};
-use warpfold_kernels::{kernels::rowwise::Way, rowwise::leaf_elements};
+use warpfold_kernels::{kernels::rowwise::RowVariant, rowwise::leaf_elements};
 use warpfold_tests::rows::{Kind, numbers, plant, shapes};
 
 /// The columns of rows that a cut after so many leaves to each part.
@@ -321,7 +321,13 @@ fn emulated<T: RowElement, U: RowElement>(lens: &[usize], seed: u64) {
                     let size = [count as u64, *len as u64];
                     let rows = rows_of(values, size);
                     let mut shapes = shapes(T::TYPE.bytes(), 1, size, false).into_iter();
-                    let shape = shapes.find(|shape| if apart { shape.way == Way::Apart } else { shape.is_split });
+                    let shape = shapes.find(|shape| {
+                        if apart {
+                            shape.variant == RowVariant::Strided
+                        } else {
+                            shape.is_split
+                        }
+                    });
                     (rows, shape.expect("there is one of each"))
                 })
                 .collect();
@@ -383,11 +389,11 @@ fn a_target_beyond_the_whole_row_is_nan_in_every_part() {
             targets: Some((&targets[..], -100)),
             ..BesideRows::default()
         };
-        for way in [Way::Any, Way::Apart] {
+        for variant in [RowVariant::Any, RowVariant::Strided] {
             let parts = lens.iter().zip(&arrays).map(|(len, values)| {
                 let size = [3, *len as u64];
                 let mut shapes = shapes(4, 1, size, false).into_iter();
-                let shape = shapes.find(|shape| shape.way == way);
+                let shape = shapes.find(|shape| shape.variant == variant);
                 (rows_of(values, size), shape.expect("there is one"))
             });
             let parts: Vec<_> = parts.collect();
@@ -399,7 +405,7 @@ fn a_target_beyond_the_whole_row_is_nan_in_every_part() {
                         .iter()
                         .all(|bits| f32::from_bits(*bits).is_nan())
                 };
-                assert_eq!([0, 1, 2].map(is_nan), [false, true, false], "{beyond}, {way:?}");
+                assert_eq!([0, 1, 2].map(is_nan), [false, true, false], "{beyond}, {variant:?}");
                 assert_eq!(
                     known.iter().map(|known| known[0] == 0x7fc0_0000).collect::<Vec<_>>(),
                     [false, true, false]

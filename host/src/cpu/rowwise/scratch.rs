@@ -13,7 +13,7 @@ use super::{
     LONG, OneRow, Split,
     convert::Add,
     map::{Known, Map, Neighbours},
-    strip::{Buffers, Elements, Fold, LEAVES, Leaf, LeafShape, STRIP, Spot, Strip},
+    strip::{Buffers, Elements, Fold, LEAVES, Leaf, LeafPosition, LeafShape, STRIP, Strip},
 };
 use crate::cpu::pool;
 
@@ -49,14 +49,14 @@ impl<O: RowOp> Scratch<O> {
         let strips = (rows.len() * shape.leaves).div_ceil(shape.in_strip);
         self.strips.resize_with(strips, || Strip::nothing(*op, strips > LONG));
         each_chunk(&mut self.strips, 1, &mut self.buffers, &|strip, to, buffers| {
-            let (mut spots, mut count) = ([Spot::NONE; LEAVES], 0);
+            let (mut positions, mut count) = ([LeafPosition::NONE; LEAVES], 0);
             let first = strip * shape.in_strip;
             for leaf in first..(first + shape.in_strip).min(rows.len() * shape.leaves) {
                 let (row, number) = (&rows[leaf / shape.leaves], leaf - first);
                 let place = row.place(shape, leaf % shape.leaves);
                 if place.seen > 0 {
                     let to = number * shape.size()..(number + 1) * shape.size();
-                    spots[count] = Spot {
+                    positions[count] = LeafPosition {
                         number,
                         elements: row.read(&place, buffers, to, false),
                         seen: place.seen,
@@ -68,7 +68,7 @@ impl<O: RowOp> Scratch<O> {
                 arch.dispatch(Fold {
                     op: *op,
                     shape,
-                    spots: &mut spots[..count],
+                    positions: &mut positions[..count],
                     buffers,
                     to: &mut to[0],
                 });

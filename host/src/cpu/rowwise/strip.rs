@@ -263,7 +263,7 @@ impl<O: RowOp> Strip<O> {
 
 /// A leaf of a strip that has elements.
 #[derive(Clone, Copy)]
-pub(super) struct Spot<'a> {
+pub(super) struct LeafPosition<'a> {
     /// Its number in the strip.
     pub(super) number: usize,
     pub(super) elements: Elements<'a>,
@@ -271,7 +271,7 @@ pub(super) struct Spot<'a> {
     pub(super) seen: usize,
 }
 
-impl Spot<'_> {
+impl LeafPosition<'_> {
     pub(super) const NONE: Self = Self {
         number: 0,
         elements: Elements::Loaded,
@@ -283,7 +283,7 @@ impl Spot<'_> {
 pub(super) struct Fold<'a, 'b, O: RowOp> {
     pub(super) op: O,
     pub(super) shape: LeafShape,
-    pub(super) spots: &'b mut [Spot<'a>],
+    pub(super) positions: &'b mut [LeafPosition<'a>],
     pub(super) buffers: &'b mut Buffers,
     pub(super) to: &'b mut Strip<O>,
 }
@@ -307,27 +307,28 @@ impl<O: RowOp> Fold<'_, '_, O> {
         let Self {
             op,
             shape,
-            spots,
+            positions,
             buffers: Buffers { elements: loaded, .. },
             to,
         } = self;
-        let (size, count) = (shape.size(), spots.len());
+        let (size, count) = (shape.size(), positions.len());
         let mut states = States::<u32, WIDTH, FIELDS>::new();
         let mut pairs = States::<u32, { WIDTH / 2 }, FIELDS>::new();
         let mut references = [0.0; LEAVES];
-        let room = |spot: &Spot<'_>| spot.number * size..(spot.number + 1) * size;
-        let missing = |spot: &Spot<'_>| spot.number * size + spot.seen..(spot.number + 1) * size;
+        let room = |position: &LeafPosition<'_>| position.number * size..(position.number + 1) * size;
+        let missing =
+            |position: &LeafPosition<'_>| position.number * size + position.seen..(position.number + 1) * size;
         // What is missing is what no look notices.
-        for spot in spots.iter_mut().filter(|spot| spot.seen < size) {
-            if let Elements::InPlace(each) = spot.elements {
+        for position in positions.iter_mut().filter(|position| position.seen < size) {
+            if let Elements::InPlace(each) = position.elements {
                 for (to, from) in zip(&mut *loaded, each) {
-                    roomy(to)[room(spot)][..spot.seen].copy_from_slice(from);
+                    roomy(to)[room(position)][..position.seen].copy_from_slice(from);
                 }
-                spot.elements = Elements::Loaded;
+                position.elements = Elements::Loaded;
             }
-            fill::<O>(loaded, missing(spot), op.absent());
+            fill::<O>(loaded, missing(position), op.absent());
         }
-        let spots = &*spots;
+        let positions = &*positions;
         let firsts = if O::HAS_FIRST_PASS {
             fold_columns(
                 simd,
@@ -335,7 +336,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
                 shape,
                 &references[..count],
                 #[inline(always)]
-                |leaf| spots[leaf].elements.each(loaded, room(&spots[leaf])),
+                |leaf| positions[leaf].elements.each(loaded, room(&positions[leaf])),
                 &mut states,
                 &mut pairs,
                 #[inline(always)]
@@ -344,18 +345,18 @@ impl<O: RowOp> Fold<'_, '_, O> {
         } else {
             [op.nothing(); LEAVES]
         };
-        for (spot, (reference, first)) in zip(spots, zip(&mut references, firsts)) {
-            *reference = op.reference(first, spot.seen as u32);
+        for (position, (reference, first)) in zip(positions, zip(&mut references, firsts)) {
+            *reference = op.reference(first, position.seen as u32);
             if O::MOVES {
-                fill::<O>(loaded, missing(spot), op.moved(*reference));
+                fill::<O>(loaded, missing(position), op.moved(*reference));
             }
         }
         let look = TermsPass { op, reference: 0.0 };
         let sums = if to.keeps() {
             const { assert!(!O::KEEPS || O::Value::ARRAYS == 1, "of one array something may be kept") };
-            for (spot, reference) in zip(spots, references) {
-                let [values, _] = spot.elements.each(loaded, room(spot));
-                for (kept, value) in zip(&mut to.kept[room(spot)], values) {
+            for (position, reference) in zip(positions, references) {
+                let [values, _] = position.elements.each(loaded, room(position));
+                for (kept, value) in zip(&mut to.kept[room(position)], values) {
                     *kept = op.relative(O::value_of(*value), reference);
                 }
             }
@@ -366,7 +367,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
                 shape,
                 &references[..count],
                 #[inline(always)]
-                |leaf| [&kept[room(&spots[leaf])]; 2],
+                |leaf| [&kept[room(&positions[leaf])]; 2],
                 &mut states,
                 &mut pairs,
                 #[inline(always)]
@@ -379,7 +380,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
                 shape,
                 &references[..count],
                 #[inline(always)]
-                |leaf| spots[leaf].elements.each(loaded, room(&spots[leaf])),
+                |leaf| positions[leaf].elements.each(loaded, room(&positions[leaf])),
                 &mut states,
                 &mut pairs,
                 #[inline(always)]
@@ -387,8 +388,8 @@ impl<O: RowOp> Fold<'_, '_, O> {
             )
         };
         let totals = if O::TOTALS && op.totals() {
-            for spot in spots {
-                fill::<O>(loaded, missing(spot), O::value_of(-0.0));
+            for position in positions {
+                fill::<O>(loaded, missing(position), O::value_of(-0.0));
             }
             fold_columns(
                 simd,
@@ -396,7 +397,7 @@ impl<O: RowOp> Fold<'_, '_, O> {
                 shape,
                 &references[..count],
                 #[inline(always)]
-                |leaf| spots[leaf].elements.each(loaded, room(&spots[leaf])),
+                |leaf| positions[leaf].elements.each(loaded, room(&positions[leaf])),
                 &mut states,
                 &mut pairs,
                 #[inline(always)]
@@ -405,15 +406,15 @@ impl<O: RowOp> Fold<'_, '_, O> {
         } else {
             [-0.0; LEAVES]
         };
-        for (leaf, spot) in spots.iter().enumerate() {
+        for (leaf, position) in positions.iter().enumerate() {
             let found = LeafFound {
                 first: firsts[leaf],
                 reference: references[leaf],
                 total: totals[leaf],
             };
-            to.leaves[spot.number] = Leaf {
+            to.leaves[position.number] = Leaf {
                 reference: references[leaf],
-                state: op.leaf(found, sums[leaf], spot.seen as u32),
+                state: op.leaf(found, sums[leaf], position.seen as u32),
             };
         }
     }

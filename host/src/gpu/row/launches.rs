@@ -81,7 +81,7 @@ impl ReadyRows {
                 ignored,
                 period,
                 shown,
-                ahead: self.ahead,
+                prefetch: self.prefetch,
                 before,
                 others,
             },

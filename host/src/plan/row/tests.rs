@@ -6,18 +6,18 @@ const LEAF: u64 = 1024;
 /// One launch where a block or a cluster holds a row; else one folds, one or more combine states, and one maps.
 #[test]
 fn rows_that_nothing_holds_take_several_launches() {
-    for (leaves, lie, cluster, launches) in [
-        (1, Lie::Plain, 1, 1),
-        (32, Lie::Plain, 1, 1),
-        (33, Lie::Plain, 1, 3),
-        (256, Lie::Plain, 1, 3),
-        (257, Lie::Plain, 1, 4),
-        (512, Lie::Plain, 16, 1),
-        (513, Lie::Plain, 16, 4),
-        (1, Lie::Apart, 16, 1),
-        (2, Lie::Apart, 16, 3),
+    for (leaves, layout, cluster, launches) in [
+        (1, RowLayout::Plain, 1, 1),
+        (32, RowLayout::Plain, 1, 1),
+        (33, RowLayout::Plain, 1, 3),
+        (256, RowLayout::Plain, 1, 3),
+        (257, RowLayout::Plain, 1, 4),
+        (512, RowLayout::Plain, 16, 1),
+        (513, RowLayout::Plain, 16, 4),
+        (1, RowLayout::Strided, 16, 1),
+        (2, RowLayout::Strided, 16, 3),
     ] {
-        let plan = Plan::mapped_rows("softmax", Type::Bf16, [9, leaves * LEAF], lie, cluster).expect("a plan");
+        let plan = Plan::mapped_rows("softmax", Type::Bf16, [9, leaves * LEAF], layout, cluster).expect("a plan");
         assert_eq!(plan.launches(), launches, "{plan}");
     }
 }
@@ -49,7 +49,7 @@ fn leaves_are_folded_alone() {
                 op,
                 element: Type::Bf16,
                 size: [count, len],
-                lie: Lie::Plain,
+                layout: RowLayout::Plain,
                 cluster: 16,
                 purpose,
             })
@@ -58,8 +58,8 @@ fn leaves_are_folded_alone() {
         let plan = of("cross_entropy");
         let leaves = count * len.div_ceil(LEAF);
         assert_eq!(
-            (plan.way(), plan.shape.leaves_per_warp, plan.launches()),
-            (Some(Way::Fold), run, launches),
+            (plan.variant(), plan.shape.leaves_per_warp, plan.launches()),
+            (Some(RowVariant::Fold), run, launches),
             "{plan}"
         );
         assert_eq!(
@@ -70,8 +70,8 @@ fn leaves_are_folded_alone() {
         // Of an operation without such kernels each leaf has a warp of the kernel that maps.
         let other = of("layer_norm");
         assert_eq!(
-            (other.way(), other.shape.leaves_per_warp),
-            (Some(Way::Leaf), 0),
+            (other.variant(), other.shape.leaves_per_warp),
+            (Some(RowVariant::Leaf), 0),
             "{other}"
         );
     }
@@ -81,15 +81,15 @@ fn leaves_are_folded_alone() {
             op: "cross_entropy",
             element: Type::Bf16,
             size: [9, len],
-            lie: Lie::Plain,
+            layout: RowLayout::Plain,
             cluster: 16,
             purpose: Purpose::Know,
         });
-        plan.expect("a plan").way()
+        plan.expect("a plan").variant()
     };
     assert_eq!(
         [of_len((1 << 32) - 8), of_len(1 << 32)],
-        [Some(Way::Fold), Some(Way::Leaf)]
+        [Some(RowVariant::Fold), Some(RowVariant::Leaf)]
     );
 }
 
@@ -97,11 +97,11 @@ fn leaves_are_folded_alone() {
 #[test]
 fn the_longest_rows_are_kept_by_clusters() {
     let of = |element: Type, size: [u64; 2], cluster: u32| {
-        Plan::mapped_rows("softmax", element, size, Lie::Plain, cluster).expect("a plan")
+        Plan::mapped_rows("softmax", element, size, RowLayout::Plain, cluster).expect("a plan")
     };
     let shape = |plan: &Plan| {
         (
-            plan.way(),
+            plan.variant(),
             plan.shape.warps,
             plan.cluster,
             plan.shape.blocks,
@@ -118,18 +118,25 @@ fn the_longest_rows_are_kept_by_clusters() {
     ] {
         let plan = of(Type::F32, [count, len], 16);
         let blocks = blocks_of_row * clusters;
-        assert_eq!(shape(&plan), (Some(Way::Long), 8, blocks_of_row, blocks, 1), "{plan}");
+        assert_eq!(
+            shape(&plan),
+            (Some(RowVariant::Long), 8, blocks_of_row, blocks, 1),
+            "{plan}"
+        );
         assert_eq!(plan.dynamic_bytes(), 64 * 1024, "{plan}");
     }
-    let endless = Plan::mapped_rows("softmax", Type::F32, [u64::MAX, 65_540], Lie::Plain, 16);
+    let endless = Plan::mapped_rows("softmax", Type::F32, [u64::MAX, 65_540], RowLayout::Plain, 16);
     assert!(matches!(endless, Err(Error::GridOverflow { .. })), "{endless:?}");
-    let way = |plan: Plan| (plan.way().expect("of rows"), plan.is_split(), plan.dynamic_bytes());
-    assert_eq!(way(of(Type::F32, [1024, 65_536], 16)), (Way::Leaf, false, 0));
-    assert_eq!(way(of(Type::Bf16, [1024, 262_144], 16)), (Way::Leaf, false, 0));
+    let variant = |plan: Plan| (plan.variant().expect("of rows"), plan.is_split(), plan.dynamic_bytes());
+    assert_eq!(variant(of(Type::F32, [1024, 65_536], 16)), (RowVariant::Leaf, false, 0));
+    assert_eq!(
+        variant(of(Type::Bf16, [1024, 262_144], 16)),
+        (RowVariant::Leaf, false, 0)
+    );
     // Clusters of 8 have room for half of it, and devices without any for none.
-    assert_eq!(way(of(Type::F32, [1024, 131_072], 8)).0, Way::Long);
-    assert_eq!(way(of(Type::F32, [1024, 262_144], 8)), (Way::Leaf, true, 0));
-    assert_eq!(way(of(Type::F32, [1024, 131_072], 1)), (Way::Leaf, true, 0));
+    assert_eq!(variant(of(Type::F32, [1024, 131_072], 8)).0, RowVariant::Long);
+    assert_eq!(variant(of(Type::F32, [1024, 262_144], 8)), (RowVariant::Leaf, true, 0));
+    assert_eq!(variant(of(Type::F32, [1024, 131_072], 1)), (RowVariant::Leaf, true, 0));
 }
 
 /// One launch folds a part and another maps it, be it a leaf; neither takes plain launches alone.
@@ -142,13 +149,13 @@ fn parts_are_folded_and_mapped_apart() {
         (LEAF + 1, &[2, 1]),
         (300 * LEAF, &[300, 2, 1]),
     ] {
-        for lie in [Lie::Plain, Lie::InRuns, Lie::Apart] {
+        for layout in [RowLayout::Plain, RowLayout::Contiguous, RowLayout::Strided] {
             let plan = Plan::rows(RowProblem {
                 library: &LIBRARY,
                 op: "cross_entropy",
                 element: Type::Bf16,
                 size: [9, len],
-                lie,
+                layout,
                 cluster: 16,
                 purpose: Purpose::Part,
             })

@@ -64,8 +64,8 @@ pub struct RowArguments<T: Element> {
     pub(super) period: u64,
     /// Whether all rows, weights and answers are aligned vectors, each whole or absent, rows a stride apart and seen as a whole.
     pub(super) is_wide: bool,
-    /// [`RowOperands::ahead`](crate::kernels::RowOperands::ahead).
-    pub(super) ahead: u64,
+    /// [`RowOperands::prefetch`](crate::kernels::RowOperands::prefetch).
+    pub(super) prefetch: u64,
     /// [`RowFlags::is_folded`](super::RowFlags::is_folded).
     pub(super) is_folded: bool,
     /// [`RowOperands::shown`](crate::kernels::RowOperands::shown).

@@ -21,7 +21,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
             return;
         }
         let mut asked = [[[0; WORDS]; N]; 2];
-        each!(row < N, 4 => if row == 0 || self.apart.is_none() {
+        each!(row < N, 4 => if row == 0 || self.row_step.is_none() {
             [asked[0][row], asked[1][row]] = self.asked_of(row);
         });
         self.asked = Some(asked);
@@ -81,7 +81,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
             _ if !O::HAS_COLUMNS && !O::TAKES_COLUMNS => Loaded::PLAIN,
             // Neighbouring short rows have the same.
             Some([weights, biases]) => {
-                let row = if self.apart.is_some() { 0 } else { row };
+                let row = if self.row_step.is_some() { 0 } else { row };
                 let biases = (O::HAS_COLUMNS && O::HAS_BIASES).then_some(biases[row]);
                 Loaded::of_words::<T>(arguments.floats, weights[row], biases, half)
             }

@@ -121,13 +121,13 @@ pub fn map_doubles<S: Simt>(simt: S, norm: NormF64, arguments: RowArguments<f64>
         number += u64::from(LANES);
     }
     if first == 0 && simt.lane() == 0 {
-        note_doubles(simt, arguments, row, statistics);
+        store_doubles(simt, arguments, row, statistics);
     }
 }
 
 /// Writes the statistics of a row, where there are places for them. One lane has them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn note_doubles<S: Simt>(simt: S, arguments: RowArguments<f64>, row: u64, statistics: [f64; 2]) {
+fn store_doubles<S: Simt>(simt: S, arguments: RowArguments<f64>, row: u64, statistics: [f64; 2]) {
     each!(i < 2, 2 => if !arguments.known[i].is_null() {
         let to = arguments.known[i].wrapping_add(2 * row as usize);
         // SAFETY: there is room for a number of each row, which has one such lane.

@@ -65,7 +65,7 @@ fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments:
         if left == 0 {
             next.len = 0;
         }
-        let ahead = next.load::<S, O, N>(simt, op, arguments);
+        let prefetch = next.load::<S, O, N>(simt, op, arguments);
         let len = u32::min(at.len, RowArguments::<T>::leaf::<O>() as u32);
         let lane = Lane::<S, T, O, Plain, N>::loaded(simt, op, arguments, at.position(simt, arguments), words);
         let (_, of) = leaf::fold::<S, T, O, _, N>(simt, op, lane, len);
@@ -75,14 +75,14 @@ fn run<S: Simt, T: Element, O: RowOp, const N: usize>(simt: S, op: O, arguments:
             let number = at.row * arguments.leaves_of_row() + at.leaf;
             arguments.states.store(simt, number.into(), of.state);
         }
-        words = ahead;
+        words = prefetch;
         if left == 0 {
             break;
         }
         at = next;
     }
     if arguments.mode == Mode::Whole {
-        rows.note(at.row + 1 - rows.first as u32);
+        rows.store_known(at.row + 1 - rows.first as u32);
     }
 }
 
@@ -266,7 +266,7 @@ impl<S: Simt, T: Element, O: RowOp> WarpRows<S, T, O> {
 
     /// Writes what is known of so many.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn note(self, count: u32) {
+    fn store_known(self, count: u32) {
         let Self {
             simt,
             op,
@@ -282,7 +282,7 @@ impl<S: Simt, T: Element, O: RowOp> WarpRows<S, T, O> {
                 given = [word(0), word(1)];
             }
             let seen = arguments.whole::<O>(arguments.seen(row));
-            arguments.note(simt, op, row, load_words(simt, at), seen, given);
+            arguments.store_known(simt, op, row, load_words(simt, at), seen, given);
         }
     }
 }

@@ -320,7 +320,7 @@ impl Launch {
             period: rows.period,
             shown: rows.shown,
             is_wide: flags >> WIDE & 1 != 0,
-            ahead: rows.ahead,
+            prefetch: rows.prefetch,
             before: rows.before,
             others: rows.others,
             is_folded: flags >> FOLDED & 1 != 0,

@@ -242,7 +242,7 @@ impl<S: Simt, T: Element, O: RowOp> LeafShare<S, T, O> {
             number = simt.opaque(number + 1);
         }
         if warps.leaf == 0 && simt.lane() == 0 {
-            arguments.note(simt, op, row, of_row, seen, [0.0; 2]);
+            arguments.store_known(simt, op, row, of_row, seen, [0.0; 2]);
         }
     }
 

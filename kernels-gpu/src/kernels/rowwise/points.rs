@@ -1,6 +1,6 @@
 //! The entries, and their entry points.
 
-use super::Way;
+use super::RowVariant;
 #[cfg(target_arch = "nvptx64")]
 use super::{NormF64, map_doubles, sum_columns};
 use crate::{
@@ -18,13 +18,13 @@ use crate::{
 impl Library {
     /// The entry of a row operation for elements of a type; none if it is not built.
     #[must_use]
-    pub fn find_row(&self, op: &str, element: Type, way: Way) -> Option<&'static Entry> {
-        let element = if element == Type::F16 && !way.is_plain() {
+    pub fn find_row(&self, op: &str, element: Type, variant: RowVariant) -> Option<&'static Entry> {
+        let element = if element == Type::F16 && !variant.is_plain() {
             Type::Bf16
         } else {
             element
         };
-        let kernel = Kernel::Row(way);
+        let kernel = Kernel::Row(variant);
         self.row_entries()
             .find(|entry| entry.op == op && entry.element == element && entry.kernel == kernel)
     }
@@ -72,14 +72,14 @@ const fn doubles() -> Entry {
 
 const fn columns(name: &'static str, element: Type) -> Entry {
     let names = ["norm_column_gradient", name, "rows"];
-    Entry::row::<NormGradient>(&LIBRARY, names, element, Way::Short, [128, 4])
+    Entry::row::<NormGradient>(&LIBRARY, names, element, RowVariant::Short, [128, 4])
 }
 
 /// Of the kernels that combine states.
 const STATES: RowBounds = RowBounds::of(LaunchBounds::REGS_64);
 
 /// Kernels of row operations, each with the kernel that combines its states; and with the threads of its largest block and how many of those a multiprocessor has at least: of f32, and of 16 bits, or of bf16 and f16. Those of `short`
-/// rows and of what is `noted`, `fold`ed alone or `known`, whose blocks are all of 128 threads, have how many of those; those of `long` ones blocks of 256. Their part of the build is `rows`: newer architectures round and exchange by instructions of their own.
+/// rows and of what is `short_known`, `fold`ed alone or `known`, whose blocks are all of 128 threads, have how many of those; those of `long` ones blocks of 256. Their part of the build is `rows`: newer architectures round and exchange by instructions of their own.
 macro_rules! points {
     ($($op:ident: $operation:ty, states $states:ident, leaf [$leaf:literal $leaf_bf16:literal $leaf_f16:literal], any [$any:literal $any_16:literal] $(, $more:ident [$room:literal $room_16:literal])*;)*) => {
         crate::row_entries! {
@@ -95,7 +95,7 @@ macro_rules! points {
             $($op: $operation, RowBounds {
                 leaf: [$leaf, $leaf_bf16, $leaf_f16],
                 any: [$any, $any_16],
-                apart: 3,
+                strided: 3,
                 $($more: points!(@room $more $room $room_16),)*
                 ..RowBounds::NONE
             } $(, $more)*;)*
@@ -129,7 +129,7 @@ points! {
     log_softmax: LogSoftmax, states scaled, leaf [1024 1024 1024], any [1024 1024], short [8 8], long [3 0], added [1024 512];
     layer_norm: LayerNorm, states moments, leaf [1024 1024 1024], any [1024 896], short [7 6], long [3 0];
     rms_norm: RmsNorm, states sum, leaf [1024 1024 1024], any [1024 1024], short [8 8], long [3 0];
-    cross_entropy: CrossEntropy, states weighted, leaf [896 896 896], any [1024 896], noted [7 6], fold [8 6], known [4 4];
+    cross_entropy: CrossEntropy, states weighted, leaf [896 896 896], any [1024 896], short_known [7 6], fold [8 6], known [4 4];
     softmax_gradient: SoftmaxGradient, states sum, leaf [1024 1024 1024], any [1024 1024], short [8 8];
     log_softmax_gradient: LogSoftmaxGradient, states sum, leaf [1024 1024 1024], any [1024 1024];
     norm_gradient: NormGradient, states sums, leaf [1024 1024 768], any [1024 512], short [7 5];

@@ -129,17 +129,17 @@ impl<T: Element> RowArguments<T> {
 
     /// The vector at the same position of one of the rows that are so many `apart`. By additions: a product of 64 bits is four instructions.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn later_position(self, position: Position<T>, number: usize, apart: u64) -> Position<T> {
+    pub(super) fn later_position(self, position: Position<T>, number: usize, row_step: u64) -> Position<T> {
         let RowStart { row, at } = position.start;
         let left = u64::saturating_sub(self.rows.count(), row).min(u32::MAX.into()) as u32;
         let further = Two::<T>::map(self.rows.stride(), |stride| {
-            ((apart as i64 * stride) * number as i64) as isize
+            ((row_step as i64 * stride) * number as i64) as isize
         });
         let start = RowStart {
-            row: row + number as u64 * apart,
+            row: row + number as u64 * row_step,
             at: Two::<T>::further(at, further),
         };
-        let is_there = number as u32 * (apart as u32) < left;
+        let is_there = number as u32 * (row_step as u32) < left;
         let present = if is_there { position.present } else { 0 };
         Position {
             start,

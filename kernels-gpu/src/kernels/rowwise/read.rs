@@ -38,7 +38,7 @@ pub(super) struct Lane<S, T: Element, O, V, const N: usize> {
     pub(super) arguments: RowArguments<T>,
     /// Of the first.
     pub(super) position: Position<T>,
-    pub(super) apart: Option<u64>,
+    pub(super) row_step: Option<u64>,
     /// Of the first, and of the others if they are apart.
     pub(super) given: [Given; N],
     /// Whether vectors are whole or absent.
@@ -58,10 +58,10 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         op: O,
         arguments: RowArguments<T>,
         position: Position<T>,
-        apart: Option<u64>,
+        row_step: Option<u64>,
         reach: Reach,
     ) -> Self {
-        let mut lane = Self::unread(simt, op, arguments, position, apart, reach);
+        let mut lane = Self::unread(simt, op, arguments, position, row_step, reach);
         let [absent, second] = op.absent().each();
         lane.firsts = lane.vectors(RowArguments::first, arguments.rows.around().0, absent, lane.signs());
         if O::Value::ARRAYS == 2 {
@@ -73,7 +73,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         } else if O::ADDS && arguments.second == Second::Residual {
             lane.add_residual();
         }
-        if O::MASKS && V::PLAIN && apart.is_none() && arguments.period != 0 {
+        if O::MASKS && V::PLAIN && row_step.is_none() && arguments.period != 0 {
             lane.hide(absent);
         }
         lane
@@ -105,7 +105,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         op: O,
         arguments: RowArguments<T>,
         position: Position<T>,
-        apart: Option<u64>,
+        row_step: Option<u64>,
         reach: Reach,
     ) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
             op,
             arguments,
             position,
-            apart,
+            row_step,
             given: [[0.0; 2]; N],
             is_wide: reach != Reach::Elements,
             firsts: [[0; WORDS]; N],
@@ -185,7 +185,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         let Self {
             arguments, position, ..
         } = *self;
-        match self.apart {
+        match self.row_step {
             Some(rows) => arguments.later_position(position, row, rows),
             None => position.further(place::<T>(row, 0)),
         }
@@ -323,7 +323,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Lane<S, T, O, V,
         let mut values = [op.absent(); MOST];
         each!(i < vector_elements::<T>() => values[i] = O::Value::of([first[i], second[i]]));
         if O::TAKES_COLUMNS {
-            let given = self.given[if self.apart.is_some() { row } else { 0 }];
+            let given = self.given[if self.row_step.is_some() { row } else { 0 }];
             each!(half < vector_elements::<T>() / WORDS, 2 => {
                 let before = half * WORDS;
                 let columns = self.columns(row, half);
@@ -402,7 +402,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> PackedLeaf<O, N>
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn next_row(mut self) -> Self {
         self.position = self.position_of(1);
-        if self.apart.is_some() {
+        if self.row_step.is_some() {
             self.given = rotated(self.given);
         }
         let (firsts, seconds) = (self.firsts, self.seconds);

@@ -39,8 +39,8 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
     let each_lanes = LANES / lanes;
     let first = u64::from(simt.lane() % lanes) * vector_elements::<T>() as u64;
     let before = warp * u64::from(K as u32 * each_lanes) + u64::from(simt.lane() / lanes);
-    let (position, apart) = (arguments.wide_position(before, first), Some(each_lanes.into()));
-    let lane = Lane::<S, T, O, Plain, K>::read(simt, op, arguments, position, apart, Reach::Vectors);
+    let (position, row_step) = (arguments.wide_position(before, first), Some(each_lanes.into()));
+    let lane = Lane::<S, T, O, Plain, K>::read(simt, op, arguments, position, row_step, Reach::Vectors);
     let lane = asked(lane);
     let slots = Slots::<S, K>::of(simt, lanes);
     let row = |number: u32| before + u64::from(slots.slot(number) * each_lanes);
@@ -53,7 +53,7 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
     if !O::TARGETS && !arguments.out.start().is_null() {
         map_slots(lane, slots, references, leaves);
     }
-    if !arguments.notes::<O>() || !slots.finishes() {
+    if !arguments.stores_known::<O>() || !slots.finishes() {
         return;
     }
     // In a loop, for it is much code.
@@ -64,7 +64,7 @@ fn short<S: Simt, T: Element, O: RowOp, const K: usize>(simt: S, op: O, argument
             target = given(row);
         }
         if row < arguments.rows.count() {
-            arguments.note(simt, op, row, leaves[0].state, arguments.rows.len(), target);
+            arguments.store_known(simt, op, row, leaves[0].state, arguments.rows.len(), target);
         }
         leaves = leaf::rotated(leaves);
         number = simt.opaque(number + 1);

@@ -82,7 +82,7 @@ impl<S: Simt, T: Element, O: RowOp, V: Variant, const N: usize> Writer<S, T, O, 
         let to = arguments.out.row(position.row());
         if is_wide {
             // What is not visible has an answer, too.
-            let is_there = if V::PLAIN && O::MASKS && self.lane.apart.is_none() {
+            let is_there = if V::PLAIN && O::MASKS && self.lane.row_step.is_none() {
                 position.first() < arguments.rows.len()
             } else {
                 position.present() > 0
@@ -182,7 +182,7 @@ fn store_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: usize>(
     let (out, position) = (lane.arguments.out, lane.position);
     let first = T::BYTES * position.first() as usize;
     let start = out.row(position.row()).address().wrapping_add(first);
-    let pitch = lane.apart.unwrap_or(0) as i64 * out.stride() * T::BYTES as i64;
+    let pitch = lane.row_step.unwrap_or(0) as i64 * out.stride() * T::BYTES as i64;
     each!(row < K, 4 => if lane.position_of(row).present() > 0 {
         let to = start.wrapping_offset((pitch * row as i64) as isize).cast();
         // SAFETY: the row has that vector, which has one lane.
@@ -193,15 +193,23 @@ fn store_short<S: Simt, T: Element, O: RowOp, V: Variant, const K: usize>(
 impl<T: Element> RowArguments<T> {
     /// Whether anything else that is known of rows is to be written.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn notes<O: RowOp>(self) -> bool {
+    pub(super) fn stores_known<O: RowOp>(self) -> bool {
         let [a, b, c, d] = self.known;
         !(O::TAKES_COLUMNS || a.is_null() && b.is_null() && c.is_null() && d.is_null())
     }
 
     /// Writes what else is known of a row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(super) fn note<S: Simt, O: RowOp>(self, simt: S, op: O, row: u64, state: O::State, seen: u64, given: Given) {
-        if !self.notes::<O>() {
+    pub(super) fn store_known<S: Simt, O: RowOp>(
+        self,
+        simt: S,
+        op: O,
+        row: u64,
+        state: O::State,
+        seen: u64,
+        given: Given,
+    ) {
+        if !self.stores_known::<O>() {
             return;
         }
         debug_assert!(row < self.rows.count(), "a row that is there");

@@ -19,11 +19,11 @@ const SLOTS: u32 = 4;
 const AT_ONCE: u32 = 2;
 
 /// The most vectors of a segment that a lane folds alone, where some are not aligned; else it is as many as it has in flight.
-const MOST_ALONE: u32 = 2 * AT_ONCE;
+const MOST_OF_LANE: u32 = 2 * AT_ONCE;
 
 /// How many vectors of a segment a lane folds beside others, if all are wide: of two arrays, where states are large, it has no room for
 /// more than one.
-const fn most_beside<T: Source, M: Monoid<T>>() -> u32 {
+const fn most_vectors_of_lanes<T: Source, M: Monoid<T>>() -> u32 {
     if const { Strategy::of::<T, M>().is_tile_a_leaf() } {
         1
     } else {
@@ -48,23 +48,23 @@ pub(super) fn fold<S: Simt, T: Source, M: Monoid<T>>(
     // One way for all lanes: both would be taken one after the other.
     let is_ragged = simt.any(len > 0 && !is_wide(mine));
     let vectors = len.div_ceil(vector_elements::<T>() as u32);
-    let (most_alone, most) = if is_ragged {
-        (MOST_ALONE, LANES)
+    let (most_of_lane, most) = if is_ragged {
+        (MOST_OF_LANE, LANES)
     } else {
-        (AT_ONCE, most_beside::<T, M>() * LANES)
+        (AT_ONCE, most_vectors_of_lanes::<T, M>() * LANES)
     };
     // Words outside what may be read hold the ends of some, which are folded as the long ones are.
     let is_short = vectors <= most && (!is_ragged || len == 0 || mine.has_words());
-    let is_alone = vectors <= most_alone;
-    let alone = mine.first(if is_short && is_alone { len.into() } else { 0 });
-    let mut state = fold_alone(simt, op, alone, is_ragged);
-    let mut left = simt.ballot(is_short && !is_alone);
+    let is_of_lane = vectors <= most_of_lane;
+    let of_lane = mine.first(if is_short && is_of_lane { len.into() } else { 0 });
+    let mut state = fold_by_lane(simt, op, of_lane, is_ragged);
+    let mut left = simt.ballot(is_short && !is_of_lane);
     while left != 0 {
         let (these, width) = take(simt, left, vectors);
-        let total = if most_beside::<T, M>() > 1 && width > LANES {
-            fold_beside::<S, T, M, 2>(simt, op, segments, mine, these, simt.opaque(LANES), false)
+        let total = if most_vectors_of_lanes::<T, M>() > 1 && width > LANES {
+            fold_by_lanes::<S, T, M, 2>(simt, op, segments, mine, these, simt.opaque(LANES), false)
         } else {
-            fold_beside::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
+            fold_by_lanes::<S, T, M, 1>(simt, op, segments, mine, these, width, is_ragged)
         };
         if these >> simt.lane() & 1 != 0 {
             state = total;
@@ -79,11 +79,11 @@ fn is_wide<T: Source>(input: Input<T>) -> bool {
     input.is_aligned() && (input.len() as u32).is_multiple_of(vector_elements::<T>() as u32)
 }
 
-/// Folds the `mine` of each lane, of at most [`MOST_ALONE`] vectors, by that lane.
+/// Folds the `mine` of each lane, of at most [`MOST_OF_LANE`] vectors, by that lane.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane, its own · Scratch: none
 #[inline(always)]
-fn fold_alone<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, mine: Input<T>, is_ragged: bool) -> M::State {
+fn fold_by_lane<S: Simt, T: Source, M: Monoid<T>>(simt: S, op: M, mine: Input<T>, is_ragged: bool) -> M::State {
     let len = mine.len() as u32;
     let mut pending = Pending::<M::State, 2>::nothing(op);
     let load = |vector: u32, wide: bool| {
@@ -151,7 +151,7 @@ fn set_bit<S: Simt>(simt: S, bits: u32, mut before: u32) -> u32 {
 ///
 /// Called by: all 32 lanes together, with the same numbers · Valid in: those lanes, its own · Scratch: none
 #[inline(always)]
-fn fold_beside<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
+fn fold_by_lanes<S: Simt, T: Source, M: Monoid<T>, const N: usize>(
     simt: S,
     op: M,
     segments: Segments<T>,

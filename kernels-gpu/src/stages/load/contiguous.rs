@@ -118,15 +118,15 @@ pub fn load_vector_of_each<S: Simt, T: Source, M: Monoid<T>>(
 fn load_each<S: Simt, T: Source, M: Monoid<T>, W: Access>(
     simt: S,
     op: M,
-    way: W,
+    access: W,
     [a, b, c, d]: [Input<T>; 4],
     base: u64,
 ) -> [Fragment<T, 1>; 4] {
     [
-        load_rows(simt, op, way, a, base),
-        load_rows(simt, op, way, b, base),
-        load_rows(simt, op, way, c, base),
-        load_rows(simt, op, way, d, base),
+        load_rows(simt, op, access, a, base),
+        load_rows(simt, op, access, b, base),
+        load_rows(simt, op, access, c, base),
+        load_rows(simt, op, access, d, base),
     ]
 }
 
@@ -167,12 +167,12 @@ fn has_whole_vectors<T: Source>(input: Input<T>) -> bool {
 fn load_rows<S: Simt, T: Source, M: Monoid<T>, W: Access, const N: usize>(
     simt: S,
     op: M,
-    way: W,
+    access: W,
     input: Input<T>,
     base: u64,
 ) -> Fragment<T, N> {
     let present = narrow(simt, u64::saturating_sub(input.len, base));
-    load_part(simt, op, way, input, base, present)
+    load_part(simt, op, access, input, base, present)
 }
 
 /// The same, the first `present` places of them.
@@ -180,14 +180,14 @@ fn load_rows<S: Simt, T: Source, M: Monoid<T>, W: Access, const N: usize>(
 fn load_part<S: Simt, T: Source, M: Monoid<T>, W: Access, const N: usize>(
     simt: S,
     op: M,
-    way: W,
+    access: W,
     input: Input<T>,
     base: u64,
     present: u32,
 ) -> Fragment<T, N> {
     let from = after::<T>(input.start, base);
     // SAFETY: so many elements are the input's, and whoever chose the way has asked what it may read.
-    let words = unsafe { load::<S, T, _, N>(simt, way, from, present, input.around, op.filler()) };
+    let words = unsafe { load::<S, T, _, N>(simt, access, from, present, input.around, op.filler()) };
     Fragment::new(op, words, present, base)
 }
 

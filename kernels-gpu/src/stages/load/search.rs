@@ -10,13 +10,13 @@ pub(crate) fn first_not<S: Simt>(simt: S, count: u64, is_so: impl Fn(u64) -> boo
     // It is one of low..=high. Each turn the lanes ask of 32 numbers: a search by halves would wait five times as often.
     let (mut low, mut high) = (0, count);
     while low < high {
-        let apart = (high - low) / u64::from(LANES) + 1;
-        let at = low + u64::from(simt.lane()) * apart;
+        let step = (high - low) / u64::from(LANES) + 1;
+        let at = low + u64::from(simt.lane()) * step;
         // Neighbours.
         let lanes = u64::from(u32::count_ones(simt.ballot(at < high && is_so(at))));
-        high = high.min(low + lanes * apart);
+        high = high.min(low + lanes * step);
         if lanes > 0 {
-            low += (lanes - 1) * apart + 1;
+            low += (lanes - 1) * step + 1;
         }
     }
     low

@@ -30,7 +30,7 @@ pub struct Segments<T: Source> {
     offsets: *const u64,
     /// Whether the segments lie apart: then `count` addresses follow the offsets, of the first element of each; and as
     /// many more for each further array.
-    apart: bool,
+    has_addresses: bool,
     /// Memory that may be read, where they do not lie apart.
     around: T::Each<Around>,
 }
@@ -78,7 +78,7 @@ impl<T: Source> Extents<T> {
             start: self.start,
             count: self.count,
             offsets: self.layout,
-            apart: T::all(T::map(self.step, |step| step != 0)),
+            has_addresses: T::all(T::map(self.step, |step| step != 0)),
             around: self.around,
         }
     }
@@ -106,7 +106,7 @@ impl<T: Source> Segments<T> {
     /// What may be read around a segment of `len` elements from `start` on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn around_of(self, start: At<T>, len: u64) -> T::Each<Around> {
-        if self.apart {
+        if self.has_addresses {
             Input::<T>::alone(start, len).around
         } else {
             self.around
@@ -156,7 +156,7 @@ impl<T: Source> Segments<T> {
             number < self.count && begins + before < place + range && (tile == 0 || len > range && before < len);
         let left = if exists { (len - before).min(range) } else { 0 };
         let mut start = after::<T>(self.start, offset);
-        if self.apart && exists {
+        if self.has_addresses && exists {
             start = T::each(|array| {
                 let at = self.count + 1 + array as u64 * self.count + number;
                 T::of(start, array).with_addr(self.number(simt, at) as usize)

@@ -209,7 +209,7 @@ pub trait Read<const N: usize>: Copy {
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(crate) unsafe fn load<S: Simt, T: Source, W: Access, const N: usize>(
     simt: S,
-    way: W,
+    access: W,
     from: At<T>,
     present: u32,
     around: T::Each<Around>,
@@ -218,7 +218,7 @@ pub(crate) unsafe fn load<S: Simt, T: Source, W: Access, const N: usize>(
     let reads = T::map(
         T::zip(from, T::zip(around, T::fillers(filler))),
         |(from, (around, filler))| SpanRead {
-            way,
+            access,
             // SAFETY: the caller's word.
             span: unsafe { Span::new(from, present, around, filler) },
         },
@@ -276,15 +276,15 @@ pub(crate) trait Access: Copy {
 
 #[derive(Clone, Copy)]
 struct SpanRead<W, T> {
-    way: W,
+    access: W,
     span: Span<T>,
 }
 
 impl<W: Access, T: Element, const N: usize> Read<N> for SpanRead<W, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn read<S: Simt>(self, simt: S) -> Vectors<N> {
-        let Self { way, span } = self;
-        let vectors = way.vectors(simt, span);
+        let Self { access, span } = self;
+        let vectors = access.vectors(simt, span);
         if W::IS_RAGGED && T::BYTES < 4 {
             filled::<T, N>(vectors, span.present(), T::BYTES, span.filler())
         } else {
@@ -293,9 +293,9 @@ impl<W: Access, T: Element, const N: usize> Read<N> for SpanRead<W, T> {
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn read_mask<S: Simt>(self, simt: S) -> Vectors<N> {
-        let Self { way, span } = self;
+        let Self { access, span } = self;
         let vectors = if mask::is_there(span.from()) {
-            way.mask::<S, T, N>(simt, span.cast())
+            access.mask::<S, T, N>(simt, span.cast())
         } else {
             mask::all::<T, N>(span.present())
         };
@@ -308,13 +308,13 @@ impl<W: Access, T: Element, const N: usize> Read<N> for SpanRead<W, T> {
 }
 
 macro_rules! ways {
-    ($($(#[$doc:meta])* $way:ident, ragged: $is_ragged:literal, $load:ident, $mask:ident;)*) => {
+    ($($(#[$doc:meta])* $access:ident, ragged: $is_ragged:literal, $load:ident, $mask:ident;)*) => {
         $(
             $(#[$doc])*
             #[derive(Clone, Copy)]
-            pub(crate) struct $way;
+            pub(crate) struct $access;
 
-            impl Access for $way {
+            impl Access for $access {
                 const IS_RAGGED: bool = $is_ragged;
 
                 #[cfg_attr(target_arch = "nvptx64", inline(always))]

@@ -211,7 +211,7 @@ pub fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
     mut state: M::State,
 ) -> Option<M::State> {
     // What is combined lies so many slots apart, as a power of two: the first slot of each is the whole's.
-    let (mut apart, mut level) = (0, 0);
+    let (mut shift, mut level) = (0, 0);
     let mut place = tile;
     let mut members = tile_slots.tiles;
     while members > 1 {
@@ -219,12 +219,12 @@ pub fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
         let first = group * SLOTS_PER_WARP;
         let present = (members - first).min(SLOTS_PER_WARP) as u32;
         if present > 1 {
-            let here = first << apart;
+            let here = first << shift;
             let slots = tile_slots.slots.from::<M::State>(here);
             let mut last = false;
             if simt.lane() == 0 {
                 // This slot is this warp's, which has read what it had before.
-                slots.store(simt, (place - first) << apart, state);
+                slots.store(simt, (place - first) << shift, state);
                 // Two levels' groups may begin at one tile: each level has the next ticket.
                 last = tile_slots.draws_last(simt, here + level, present);
             }
@@ -233,12 +233,12 @@ pub fn last_warps_fold<S: Simt, T: Source, M: Monoid<T>>(
             }
             // Hands on to the warp what lane 0 saw with its ticket.
             simt.warp_barrier();
-            state = fold_warp_slots(simt, op, slots, 1 << apart, present);
+            state = fold_warp_slots(simt, op, slots, 1 << shift, present);
             // The slots were read.
             simt.warp_barrier();
         }
         (place, members) = (group, members.div_ceil(SLOTS_PER_WARP));
-        apart += u32::trailing_zeros(SLOTS_PER_WARP as u32);
+        shift += u32::trailing_zeros(SLOTS_PER_WARP as u32);
         level += 1;
     }
     Some(state)
@@ -404,7 +404,7 @@ fn fold_run<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: StateArray, first: 
     warp::reduce(simt, op, kept)
 }
 
-/// Folds at most [`SLOTS_PER_WARP`] slots that lie `apart`, those from `present` on being the identity.
+/// Folds at most [`SLOTS_PER_WARP`] slots, `step` from one to the next, those from `present` on being the identity.
 ///
 /// Called by: all 32 lanes together · Valid in: every lane · Scratch: none
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -412,34 +412,34 @@ fn fold_warp_slots<S: Simt, T: Source, M: Monoid<T>>(
     simt: S,
     op: M,
     slots: StateArray,
-    apart: u64,
+    step: u64,
     present: u32,
 ) -> M::State {
     if !const { Strategy::of::<T, M>().accumulates_per_thread() } {
-        let rows = reduce_8_rows(simt, op, slots, apart, present);
+        let rows = reduce_8_rows(simt, op, slots, step, present);
         return warp::reduce_8_lanes(simt, op, rows);
     }
     let mut mine = op.identity();
     let mut slot = simt.lane();
     while slot < present {
-        mine = op.combine(mine, slots.load(simt, u64::from(slot) * apart));
+        mine = op.combine(mine, slots.load(simt, u64::from(slot) * step));
         slot += LANES;
     }
     warp::reduce(simt, op, mine)
 }
 
-/// Folds each of eight rows of 32 slots that lie `apart`, those from `present` on being the identity.
+/// Folds each of eight rows of 32 slots, `step` from one to the next, those from `present` on being the identity.
 ///
 /// Called by: all 32 lanes together · Valid in: lane `l` has row `l % 8` · Scratch: none
 // The large stages are inlined, all of them: a call would put states of many words into memory.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: StateArray, apart: u64, present: u32) -> M::State {
+fn reduce_8_rows<S: Simt, T, M: Monoid<T>>(simt: S, op: M, slots: StateArray, step: u64, present: u32) -> M::State {
     // One address for the eight loads, and comparisons of one number, in 32 bits: this shares the registers of the whole kernel.
-    let column = slots.from::<M::State>(u64::from(simt.lane()) * apart);
+    let column = slots.from::<M::State>(u64::from(simt.lane()) * step);
     let left = simt.opaque(u32::saturating_sub(present, simt.lane()));
     let slot = |row| {
         if row * LANES < left {
-            column.load(simt, u64::from(row * LANES) * apart)
+            column.load(simt, u64::from(row * LANES) * step)
         } else {
             op.identity()
         }

@@ -10,7 +10,6 @@
 //!
 //! What cannot change a fold is not folded: `prefilter`. What may be combined in any order is set aside: [`unordered`]. What is read is read by [`load`](super::load).
 
-pub mod apart;
 pub mod block;
 pub mod grid;
 pub mod in_order;
@@ -19,6 +18,7 @@ pub mod packed;
 mod prefilter;
 pub mod rows;
 pub mod run;
+pub mod strided;
 pub mod team;
 pub mod thread;
 pub mod tile;

@@ -108,7 +108,7 @@ impl Run {
             ..self.passed.of_mode(Mode::Fold)
         };
         let config = Launch::new(shape.blocks, shape.warps * LANES, seed);
-        self.go::<E, O>(op, element, shape.way, fold, &config)?;
+        self.go::<E, O>(op, element, shape.variant, fold, &config)?;
         let from = (self.states.start(), in_order::<O>(self.passed.tiles));
         states(
             &mut self.memory,

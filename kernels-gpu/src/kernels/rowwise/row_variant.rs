@@ -2,11 +2,11 @@
 
 /// The kernels of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Way {
+pub enum RowVariant {
     /// [`map_short`](super::map_short).
     Short,
     /// The same of an operation with [targets](crate::rowwise::RowOp::TARGETS), which maps nothing.
-    Noted,
+    ShortKnown,
     /// [`fold_leaves`](super::fold_leaves).
     Fold,
     /// [`map_leaves`](super::map_leaves) of [`Plain`](super::Plain) launches.
@@ -17,16 +17,16 @@ pub enum Way {
     Any,
     /// [`map_leaves`](super::map_leaves), another array being [`Added`](super::Added).
     Added,
-    /// [`map_apart`](super::map_apart).
-    Apart,
-    /// [`note_rows`](super::note_rows).
+    /// [`map_strided`](super::map_strided).
+    Strided,
+    /// [`store_known_of_rows`](super::store_known_of_rows).
     Known,
 }
 
-impl Way {
+impl RowVariant {
     /// Whether its kernels are of [plain](crate::kernels::Launch::is_plain) launches.
     #[must_use]
     pub const fn is_plain(self) -> bool {
-        !matches!(self, Self::Any | Self::Added | Self::Apart | Self::Known)
+        !matches!(self, Self::Any | Self::Added | Self::Strided | Self::Known)
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 ///
 /// Of rows of more than a leaf one launch folds, and another maps: [`Mode`].
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub fn map_apart<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowArguments<T>) {
+pub fn map_strided<S: Simt, T: Element, O: RowOp>(simt: S, op: O, arguments: RowArguments<T>) {
     let warp = u64::from(simt.block()) * u64::from(simt.warps()) + u64::from(simt.warp());
     let leaves = u64::from(arguments.leaves.max(1));
     let (leaf, row) = (warp % leaves, warp / leaves * u64::from(LANES) + u64::from(simt.lane()));
@@ -170,7 +170,7 @@ impl<S: Simt, T: Element, O: RowOp> LeafRead<S, T, O> {
             self.map(reference, factors);
         }
         if leaf == 0 {
-            arguments.note(simt, op, row, row_state, len, given);
+            arguments.store_known(simt, op, row, row_state, len, given);
         }
     }
 

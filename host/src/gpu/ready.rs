@@ -47,7 +47,7 @@ pub(super) struct Strides {
 }
 
 impl Strides {
-    /// Of an array of so many elements that is folded whole, or in segments; where these lie anywhere, from such a step on.
+    /// Of an array of so many elements that is folded whole, one `step` from the next; or in segments, of which 0 says that they lie in one array, and 1 that each has an address.
     pub(super) fn run(len: u64, step: i64) -> Self {
         Self {
             step,
@@ -106,7 +106,7 @@ pub(super) struct Places<'a> {
 }
 
 impl Ready {
-    /// Of arrays whose extents lie so; `several` have the dimensions of each.
+    /// Of arrays whose extents lie so, with the numbers of their layout, if there are any.
     pub(super) fn new(
         gpu: &Gpu,
         plan: Plan,

@@ -444,10 +444,8 @@ fn states_that_are_asked_for_are_folded_alone() {
             purpose: Purpose::States,
         });
         let plan = plan.expect("a plan");
-        assert_eq!(
-            (plan.variant(), plan.is_split(), plan.levels()),
-            (Some(RowVariant::Leaf), true, levels)
-        );
+        let found = (plan.variant(), plan.is_split(), plan.levels());
+        assert_eq!(found, (Some(RowVariant::Leaf), true, levels));
     }
 }
 

@@ -7,10 +7,11 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Path, UseTree, spanned::Spanned, vi
 use super::{File, Tree, Violation};
 
 /// The crates, by where their sources are.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "kernels-gpu/src/",
     "distinct/src/",
     "host/src/",
+    "host/src/bin/warpfold/",
     "tests/emulator/src/",
     "tests/src/",
     "xtask/src/",

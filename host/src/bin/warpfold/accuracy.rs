@@ -11,13 +11,13 @@ use warpfold_kernels::ladder::SUMS;
 use crate::{
     Failure,
     ladder::{Figure, grouped, numbers, table},
-    options,
+    values,
 };
 
 #[derive(clap::Args)]
 pub struct Args {
     /// Sums whose errors are told are of 2^LOG elements.
-    #[arg(long, value_name = "LOG", default_value_t = 20, value_parser = options::whole(4, 26), allow_hyphen_values = true)]
+    #[arg(long, value_name = "LOG", default_value_t = 20, value_parser = values::whole(4, 26), allow_hyphen_values = true)]
     log: u64,
     /// Prints one JSON object with every figure.
     #[arg(long)]

@@ -10,8 +10,8 @@ use crate::{
     device::Wanted,
     diff, grad_norm, ladder,
     op::{Asked, Op},
-    options::{self, AxisList},
     rows,
+    values::{self, AxisList},
 };
 
 /// Reductions of arrays in files, with the same bits on every GPU and on the CPU.
@@ -29,7 +29,7 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
     /// Reads raw elements of that size, such as |V2, as a type: bfloat16, float16, float8_e4m3fn …
-    #[arg(long = "as", global = true, value_name = "TYPE", value_parser = options::raw)]
+    #[arg(long = "as", global = true, value_name = "TYPE", value_parser = values::raw)]
     pub raw: Option<DType>,
 }
 
@@ -162,7 +162,7 @@ pub struct Describe {
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// The variance is divided by the number of elements minus this.
-    #[arg(long, alias = "ddof", default_value_t = 1.0, value_parser = options::correction, allow_hyphen_values = true)]
+    #[arg(long, alias = "ddof", default_value_t = 1.0, value_parser = values::correction, allow_hyphen_values = true)]
     pub correction: f64,
     /// best, gpu, gpu:N or cpu; best is what is expected to be sooner with what is in files.
     #[arg(long, default_value = "best")]
@@ -199,7 +199,7 @@ pub struct Reduce {
     ///
     /// The elements of each answer are numbered in C order of the axes that are reduced. Without it, or as None, the whole array is
     /// reduced.
-    #[arg(long = "axis", alias = "dim", value_name = "A", value_parser = options::axes, allow_hyphen_values = true)]
+    #[arg(long = "axis", alias = "dim", value_name = "A", value_parser = values::axes, allow_hyphen_values = true)]
     axes: Vec<AxisList>,
     /// All of them.
     #[arg(skip)]
@@ -214,13 +214,13 @@ pub struct Reduce {
     #[arg(long, value_enum, default_value_t = Nan::Propagate, value_name = "POLICY")]
     pub nan: Nan,
     /// For var, std and meanvar: the divisor is the number of elements minus this [default: 1].
-    #[arg(long, alias = "ddof", value_parser = options::correction, allow_hyphen_values = true)]
+    #[arg(long, alias = "ddof", value_parser = values::correction, allow_hyphen_values = true)]
     pub correction: Option<f64>,
     /// As PyTorch: true is --correction 1, false 0.
     #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "true", require_equals = true, conflicts_with = "correction")]
     unbiased: Option<bool>,
     /// For lp: the power, finite and above 0.
-    #[arg(long, value_parser = options::power, allow_hyphen_values = true)]
+    #[arg(long, value_parser = values::power, allow_hyphen_values = true)]
     pub ord: Option<f64>,
     /// first or last: which of equal elements argmin and argmax answer, and of NaNs.
     #[arg(long, value_enum, value_name = "WHICH")]
@@ -250,7 +250,7 @@ pub struct Reduce {
     #[arg(long, value_name = "OFFSETS", conflicts_with_all = ["axes", "keepdim", "segment_size"])]
     pub offsets: Option<PathBuf>,
     /// Reduces each segment of N elements, the last of them shorter where N does not divide the array.
-    #[arg(long, value_name = "N", value_parser = options::whole(1, u64::MAX), allow_hyphen_values = true, conflicts_with_all = ["axes", "keepdim"])]
+    #[arg(long, value_name = "N", value_parser = values::whole(1, u64::MAX), allow_hyphen_values = true, conflicts_with_all = ["axes", "keepdim"])]
     pub segment_size: Option<u64>,
     /// The type of the answers, by NumPy's names.
     ///

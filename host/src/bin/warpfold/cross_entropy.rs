@@ -14,13 +14,13 @@ use crate::{
     Failure, clock,
     device::Wanted,
     named::Named,
-    options,
     out::Out,
     reading,
     report::tuple,
     rows::{Element, MappedFile, RowRange, SecondFile, device, in_file, not_floats, on_device},
     scalar::Scalar,
     shown::Shown,
+    values,
 };
 
 /// What it takes.
@@ -35,10 +35,10 @@ pub struct Args {
     #[arg(long, value_name = "I", default_value_t = -100, allow_hyphen_values = true)]
     ignore_index: i64,
     /// How much of a target's probability all classes share: 0 to 1.
-    #[arg(long, value_name = "L", default_value_t = 0.0, value_parser = options::share, allow_hyphen_values = true)]
+    #[arg(long, value_name = "L", default_value_t = 0.0, value_parser = values::share, allow_hyphen_values = true)]
     label_smoothing: f32,
     /// The factor of the square of each log-sum-exp, which is added: 0 or more.
-    #[arg(long, value_name = "Z", default_value_t = 0.0, value_parser = options::at_least_0, allow_hyphen_values = true)]
+    #[arg(long, value_name = "Z", default_value_t = 0.0, value_parser = values::at_least_0, allow_hyphen_values = true)]
     z_loss: f32,
     /// Writes the loss of each row to a .npy, .npz or .safetensors file, of float32; - is standard output, as .npy.
     ///

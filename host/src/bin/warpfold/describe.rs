@@ -27,6 +27,7 @@ use crate::{
     clock,
     device::{Copied, Device, Estimate, Wanted},
     inputs::Inputs,
+    opened::Opened,
     progress::Progress,
     reading,
     scalar::Scalar,
@@ -47,7 +48,7 @@ pub fn run(args: &Describe) -> Result<Summaries, Failure> {
         Wanted::Best if cfg!(feature = "cuda") => estimate(op, bytes).map_or(Wanted::Best, Estimate::sooner),
         wanted => wanted,
     };
-    let device = Device::open(wanted, &AnyOp::of::<f32, Op>(op), &has_kernel_of_f64)?.told();
+    let device = Opened::of(wanted, &AnyOp::of::<f32, Op>(op), &has_kernel_of_f64)?.told();
     // What files hold is known when they are opened, which is one at a time: there may be more of them than can be open at once.
     let mut reader = PieceReader {
         op,

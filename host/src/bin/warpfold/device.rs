@@ -12,7 +12,6 @@ use warpfold::{
 use warpfold_emulator::Shape;
 
 use crate::Failure;
-pub use crate::opened::Opened;
 
 /// What `--device` asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,9 +123,6 @@ impl fmt::Display for Estimate {
     }
 }
 
-/// Whether GPUs have a kernel for what is folded, and if not why.
-pub type HasKernel<'a> = &'a dyn Fn() -> Result<(), Failure>;
-
 /// Bytes of a piece that the emulator folds: several tiles for each of its blocks.
 const EMULATOR_PIECE: usize = 1 << 18;
 /// The emulator's launch: small blocks, more tiles than blocks. None of it changes a bit.
@@ -140,23 +136,6 @@ const EMULATOR_SHAPE: Shape = Shape {
 pub const WHOLE_ONLY: &str = "the emulator folds no axes and no segments: --device cpu gives the same bits";
 
 impl Device {
-    /// The device that was asked for, ready to fold with `op`. What `has_kernel` says is asked where a GPU would fold.
-    pub fn open(wanted: Wanted, op: &AnyOp, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
-        let usable = || -> Result<Self, Failure> {
-            let gpu = gpu::usable(op)?;
-            has_kernel()?;
-            Ok(gpu)
-        };
-        if wanted == Wanted::Best {
-            return Ok(Opened::best(usable()));
-        }
-        let device = Self::named(wanted)?;
-        if let Wanted::Gpu(_) = wanted {
-            has_kernel()?;
-        }
-        Ok(device.into())
-    }
-
     /// A device that was asked for by its name.
     pub fn named(wanted: Wanted) -> Result<Self, Error> {
         match wanted {
@@ -279,7 +258,7 @@ pub fn json() -> Result<String, Failure> {
 
 /// The GPU's side, where the build has one.
 #[cfg(feature = "cuda")]
-mod gpu {
+pub mod gpu {
     use warpfold::{Error, dynamic::Target, gpu::Gpu, ops::AnyOp, ptx};
 
     use super::Device;
@@ -328,7 +307,7 @@ mod gpu {
 }
 
 #[cfg(not(feature = "cuda"))]
-mod gpu {
+pub mod gpu {
     use warpfold::{Error, ops::AnyOp};
 
     use super::Device;

@@ -8,8 +8,8 @@ use serde::Serialize;
 use warpfold::files::{self, DType, Tensor, bf16, complex64, complex128, f8e4m3, f8e5m2, f16};
 
 use crate::{
-    Failure, check::index_of, clock, device, inputs::Inputs, options, progress::Progress, reading, report::tuple,
-    scalar::Scalar, shown::Shown,
+    Failure, check::index_of, clock, device, inputs::Inputs, progress::Progress, reading, report::tuple,
+    scalar::Scalar, shown::Shown, values,
 };
 use sums::{Compared, DiffSums};
 
@@ -21,7 +21,7 @@ pub struct Args {
     /// The second. Arrays of one name are compared; where each has one array, these are.
     b: PathBuf,
     /// Arrays are equal if no two elements differ by more than this; without it, if their bits are.
-    #[arg(long, value_name = "T", value_parser = options::tolerance, allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", value_parser = values::tolerance, allow_hyphen_values = true)]
     tolerance: Option<f64>,
     /// A NaN is equal to a NaN.
     #[arg(long)]

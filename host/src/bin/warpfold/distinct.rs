@@ -11,10 +11,11 @@ use crate::{
     Failure,
     answers::AnswerType,
     cli::Reduce,
-    device::{Device, Opened, Wanted},
+    device::{Device, Wanted},
     fold::Fold,
+    opened::Opened,
     reading,
-    reduce::FoldElement,
+    reading::FoldElement,
     report::{Explained, Report},
 };
 

@@ -13,15 +13,15 @@ use crate::{
     cli::{Accuracy, Nan, Reduce},
     clock,
     device::{Copied, Device, Estimate, NO_MASK, NO_SECOND, WHOLE_ONLY, Wanted, not_emulated},
-    folder::Folder,
     op::Takes,
-    options::name,
+    opened::{HasKernel, Opened},
     out::{Input, Out},
     reading,
     report::{Explained, Outcome, Report, Value},
     scalar::Scalar,
     second_input::SecondInput,
     segments::Division,
+    values::name,
 };
 
 /// What is folded, and how.
@@ -33,6 +33,26 @@ pub struct Fold<'a> {
     /// What the array is folded with, element by element.
     pub second: Option<SecondInput>,
     pub out: Option<Out>,
+}
+
+/// An operator of one type of elements.
+pub trait Folder {
+    /// The operator's name.
+    fn name(&self) -> &'static str;
+    /// What its answers are.
+    fn answer(&self) -> AnswerType;
+    /// Its kernel.
+    fn entry(&self) -> Result<&'static Entry, Error>;
+    /// The device that was asked for, ready to fold with it.
+    fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure>;
+    /// Whether the CPU has the answer of the whole array sooner than a GPU, and in what time each, if that can be estimated.
+    fn estimate(&self, copied: Copied) -> Result<Option<Estimate>, Failure>;
+    /// The answer of the whole array, a piece at a time, and the elements that it tells of.
+    fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure>;
+    /// The answer of each segment.
+    fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure>;
+    /// The answers along axes, of the array as it lies in the file.
+    fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure>;
 }
 
 /// Whether `--dtype` is a type that the elements can be cast to before they are reduced, without losing any of them.

@@ -19,34 +19,14 @@ use warpfold_kernels::kernels::Entry;
 use crate::{
     Failure,
     answers::{Answer, AnswerType, Answers},
-    device::{Copied, Device, Estimate, HasKernel, Opened, WHOLE_ONLY, Wanted, emulate, not_emulated},
-    fold::Fold,
+    device::{Copied, Device, Estimate, WHOLE_ONLY, Wanted, emulate, not_emulated},
+    fold::{Fold, Folder},
+    opened::{HasKernel, Opened},
     progress::Progress,
-    reading::{self, each_piece},
-    reduce::FoldElement,
+    reading::{self, FoldElement, each_piece},
     scalar::Scalar,
     segments::Division,
 };
-
-/// An operator of one type of elements.
-pub trait Folder {
-    /// The operator's name.
-    fn name(&self) -> &'static str;
-    /// What its answers are.
-    fn answer(&self) -> AnswerType;
-    /// Its kernel.
-    fn entry(&self) -> Result<&'static Entry, Error>;
-    /// The device that was asked for, ready to fold with it.
-    fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure>;
-    /// Whether the CPU has the answer of the whole array sooner than a GPU, and in what time each, if that can be estimated.
-    fn estimate(&self, copied: Copied) -> Result<Option<Estimate>, Failure>;
-    /// The answer of the whole array, a piece at a time, and the elements that it tells of.
-    fn whole(&self, device: &Device) -> Result<(Answers, Vec<Scalar>), Failure>;
-    /// The answer of each segment.
-    fn segments(&self, device: &Device, division: &Division) -> Result<Answers, Failure>;
-    /// The answers along axes, of the array as it lies in the file.
-    fn along(&self, device: &Device, axes: &Axes) -> Result<Answers, Failure>;
-}
 
 /// The operator that was asked for, if there is one of such elements.
 pub type Choice<T> = Option<Chosen<T>>;
@@ -287,7 +267,7 @@ impl<T: FoldElement> Folder for Folding<'_, T> {
         self.chosen.function.op().kernel()
     }
     fn open(&self, wanted: Wanted, has_kernel: HasKernel<'_>) -> Result<Opened, Failure> {
-        Device::open(wanted, self.chosen.function.op(), has_kernel)
+        Opened::of(wanted, self.chosen.function.op(), has_kernel)
     }
     fn estimate(&self, copied: Copied) -> Result<Option<Estimate>, Failure> {
         let (array, function) = (&self.fold.array, &self.chosen.function);

@@ -12,8 +12,9 @@ use warpfold::{
 
 use crate::{
     Failure, clock,
-    device::{Device, Opened, Wanted},
+    device::{Device, Wanted},
     inputs::Inputs,
+    opened::Opened,
     progress::Progress,
     reading,
     scalar::Scalar,

@@ -62,6 +62,7 @@ mod shown;
 mod summaries;
 mod table;
 mod unfinished;
+mod values;
 
 use std::{
     error::Error,

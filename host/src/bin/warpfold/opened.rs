@@ -1,10 +1,10 @@
 //! The device that folds where the best one is asked for.
 
-use warpfold::{Error, dynamic::Target};
+use warpfold::{Error, dynamic::Target, ops::AnyOp};
 
 use crate::{
     Failure,
-    device::{Device, warn_of_threads},
+    device::{Device, Wanted, gpu, warn_of_threads},
     shown::Shown,
 };
 
@@ -20,7 +20,27 @@ impl<D> From<D> for Opened<D> {
     }
 }
 
+/// Whether GPUs have a kernel for what is folded, and if not why.
+pub type HasKernel<'a> = &'a dyn Fn() -> Result<(), Failure>;
+
 impl Opened {
+    /// The device that was asked for, ready to fold with `op`. What `has_kernel` says is asked where a GPU would fold.
+    pub fn of(wanted: Wanted, op: &AnyOp, has_kernel: HasKernel<'_>) -> Result<Self, Failure> {
+        let usable = || -> Result<Device, Failure> {
+            let gpu = gpu::usable(op)?;
+            has_kernel()?;
+            Ok(gpu)
+        };
+        if wanted == Wanted::Best {
+            return Ok(Self::best(usable()));
+        }
+        let device = Device::named(wanted)?;
+        if let Wanted::Gpu(_) = wanted {
+            has_kernel()?;
+        }
+        Ok(device.into())
+    }
+
     /// The best device: the first GPU if it can be used for what is folded, else the CPU.
     pub fn best(gpu: Result<Device, impl Into<Failure>>) -> Self {
         Self::first(gpu.map_err(Into::into), Device::Folding(Target::Cpu))

@@ -1,16 +1,21 @@
 //! How arrays are opened and read, whatever their elements.
 
 use std::{
+    borrow::Cow,
     io,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
+use bytemuck::NoUninit;
 use warpfold::{
     Error,
     files::{self, DType, Tensor, TensorFile, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
     layout::Layout,
-    ops::{AnyOp, element::Real},
+    ops::{
+        AnyOp,
+        element::{self, Real},
+    },
 };
 
 use crate::{Failure, progress::Progress, room::room};
@@ -36,6 +41,37 @@ macro_rules! read_as_they_are {
 }
 
 read_as_they_are!(u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f8e4m3 f8e5m2 complex64 complex128);
+
+/// Elements that the command folds.
+pub trait FoldElement: element::Element + NoUninit {
+    /// What a file's elements are read as.
+    type Read: Read;
+
+    /// The elements that were read; an error where there is no memory for what they are turned into.
+    fn of(read: &[Self::Read]) -> Result<Cow<'_, [Self]>, Error>;
+}
+
+macro_rules! folded_as_they_are {
+    ($($element:ty)*) => {
+        $(impl FoldElement for $element {
+            type Read = Self;
+            fn of(read: &[Self]) -> Result<Cow<'_, [Self]>, Error> {
+                Ok(read.into())
+            }
+        })*
+    };
+}
+
+folded_as_they_are!(u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64 f8e4m3 f8e5m2 complex64 complex128);
+
+impl FoldElement for bool {
+    type Read = u8;
+    fn of(read: &[u8]) -> Result<Cow<'_, [Self]>, Error> {
+        let mut truths = room(read.len() as u64)?;
+        truths.extend(read.iter().map(|byte| *byte != 0));
+        Ok(truths.into())
+    }
+}
 
 /// Calls a function of what the elements of `array` are, where they are others than `T`'s, with how one is widened.
 macro_rules! widened {

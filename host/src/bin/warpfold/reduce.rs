@@ -1,24 +1,20 @@
 //! `warpfold reduce`: which operator folds which elements.
 
-use std::borrow::Cow;
-
-use bytemuck::NoUninit;
 use warpfold::{
     Error,
     files::{DType, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
-    ops::{self, element, monoids::Arg},
+    ops::{self, monoids::Arg},
 };
 
 use crate::{
     Failure,
     cli::{Accuracy, Nan, Reduce},
     device::Wanted,
-    fold::Fold,
-    folder::{Choice, Folder, Folding, emulated, ignoring, masked, masked_ignoring, pair, plain},
+    fold::{Fold, Folder},
+    folder::{Choice, Folding, emulated, ignoring, masked, masked_ignoring, pair, plain},
     op::Op,
-    reading::Read,
+    reading::FoldElement,
     report::Report,
-    room::room,
 };
 
 /// Does what the command line asks for.
@@ -54,7 +50,7 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
 }
 
 /// What folds elements of a type as the command line says.
-fn of<'a, T: FoldElement>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failure> {
+fn of<'a, T: Choices>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failure> {
     // Of what has no NaN all elements are kept.
     let nan = match T::TYPE.is_float() || T::TYPE.is_complex() {
         true => fold.args.nan,
@@ -76,14 +72,8 @@ fn of<'a, T: FoldElement>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Fa
     Ok(Box::new(Folding { fold, chosen }))
 }
 
-/// Elements that the command folds: each operator that it has a meaning for.
-pub trait FoldElement: element::Element + NoUninit {
-    /// What a file's elements are read as.
-    type Read: Read;
-
-    /// The elements that were read; an error where there is no memory for what they are turned into.
-    fn of(read: &[Self::Read]) -> Result<Cow<'_, [Self]>, Error>;
-
+/// Elements of a type, with each operator that has a meaning for them.
+trait Choices: FoldElement {
     /// Over all elements.
     fn plain(fold: &Fold<'_>) -> Choice<Self>;
     /// Over those that a mask selects.
@@ -173,14 +163,10 @@ macro_rules! made {
     };
 }
 
-/// `type, a class, read as another, by a function`; beside all elements, which it is folded over; and the accuracies of its sums.
+/// `type, a class`; beside all elements, which it is folded over; and the accuracies of its sums.
 macro_rules! element {
-    ($element:ty, $class:ident, read as $read:ty, $of:expr; $($over:ident)*; $($accuracy:ident)*) => {
-        impl FoldElement for $element {
-            type Read = $read;
-            fn of(read: &[$read]) -> Result<Cow<'_, [Self]>, Error> {
-                $of(read)
-            }
+    ($element:ty, $class:ident; $($over:ident)*; $($accuracy:ident)*) => {
+        impl Choices for $element {
             fn plain(fold: &Fold<'_>) -> Choice<Self> {
                 warpfold::manifest!(choose![plain fold $class])
             }
@@ -204,18 +190,9 @@ macro_rules! element {
             }
         }
     };
-    ($element:ty, $class:ident; $($over:ident)*; $($accuracy:ident)*) => {
-        element!($element, $class, read as Self, |read| Ok(Cow::from(read)); $($over)*; $($accuracy)*);
-    };
 }
 
-element!(
-    bool, truth, read as u8, |read: &[u8]| {
-        let mut truths = room(read.len() as u64)?;
-        truths.extend(read.iter().map(|byte| *byte != 0));
-        Ok(truths.into())
-    }; masked;
-);
+element!(bool, truth; masked;);
 element!(u8, integer; masked;);
 element!(i8, integer; masked;);
 element!(u16, integer; masked;);

@@ -16,7 +16,7 @@ use warpfold_emulator::{
 };
 use warpfold_kernels::ladder::{Rung, SumKernel};
 
-use crate::{Failure, device::Wanted, options};
+use crate::{Failure, device::Wanted, values};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -24,13 +24,13 @@ pub struct Args {
     #[arg(value_enum, default_value_t = What::Sum)]
     what: What,
     /// Elements of the sum; without it 2^28, as far as there is memory, and 5000 in the emulator.
-    #[arg(long, value_name = "N", value_parser = options::whole(1, 1 << 30), allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = values::whole(1, 1 << 30), allow_hyphen_values = true)]
     elements: Option<u64>,
     /// Elements that each thread of the coarsened rung adds up by itself.
-    #[arg(long, value_name = "F", default_value_t = 4, value_parser = options::whole(1, 1 << 16), allow_hyphen_values = true)]
+    #[arg(long, value_name = "F", default_value_t = 4, value_parser = values::whole(1, 1 << 16), allow_hyphen_values = true)]
     factor: u64,
     /// Runs over the same elements, of which the answers' bits are compared.
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = options::whole(1, 100_000), allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = values::whole(1, 100_000), allow_hyphen_values = true)]
     runs: u64,
     /// best, gpu, gpu:N or emulator. Best is the first GPU if one can be used, else the emulator, which has no clock.
     #[arg(long, default_value = "best")]

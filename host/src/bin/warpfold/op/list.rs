@@ -9,7 +9,7 @@ use warpfold::{
 };
 
 use super::{Op, Takes};
-use crate::{Failure, options};
+use crate::{Failure, values};
 
 /// Groups of operators, as the list and the help have them.
 pub const GROUPS: [(&str, &[Op]); 6] = [
@@ -105,7 +105,7 @@ NumPy's and PyTorch's names are taken, too: amax, nansum, count_nonzero, norm, a
 rows (one answer for each element): warpfold softmax | log-softmax | layer-norm | group-norm | rms-norm | cross-entropy";
 
 fn row(group: &'static str, op: Op) -> ListRow {
-    let name = options::name(op);
+    let name = values::name(op);
     let says = op
         .to_possible_value()
         .and_then(|value| value.get_help().map(ToString::to_string));
@@ -184,9 +184,9 @@ mod tests {
     fn every_operator_is_in_one_group() {
         let mut listed: Vec<String> = GROUPS
             .iter()
-            .flat_map(|(_, ops)| ops.iter().map(|op| options::name(*op)))
+            .flat_map(|(_, ops)| ops.iter().map(|op| values::name(*op)))
             .collect();
-        let mut all: Vec<String> = Op::value_variants().iter().map(|op| options::name(*op)).collect();
+        let mut all: Vec<String> = Op::value_variants().iter().map(|op| values::name(*op)).collect();
         listed.sort();
         all.sort();
         assert_eq!(listed, all);

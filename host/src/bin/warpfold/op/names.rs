@@ -3,7 +3,7 @@
 use clap::ValueEnum as _;
 
 use super::{Op, Takes};
-use crate::{cli::Nan, options};
+use crate::{cli::Nan, values};
 
 /// What a name asks for.
 #[derive(Clone, Copy)]
@@ -86,7 +86,7 @@ pub fn parse(text: &str) -> Result<Asked, String> {
     if let Some((_, what, instead)) = OTHERS.iter().find(|(names, ..)| names.contains(&&*name)) {
         return Err(format!("{name} is {what}; there is {}", instead.replace("NAME", &name)));
     }
-    let ours = Op::value_variants().iter().map(|op| options::name(*op));
+    let ours = Op::value_variants().iter().map(|op| values::name(*op));
     let like = ours.map(|ours| (strsim::jaro_winkler(&name, &ours), ours));
     let nearest = like
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
@@ -103,7 +103,7 @@ fn of(name: &str) -> Option<Op> {
     Op::value_variants()
         .iter()
         .copied()
-        .find(|op| options::name(*op) == ours)
+        .find(|op| values::name(*op) == ours)
 }
 
 #[cfg(test)]
@@ -125,13 +125,13 @@ mod tests {
         ] {
             let asked = parse(text).unwrap();
             assert_eq!(
-                (&*options::name(asked.op), asked.nan.is_some()),
+                (&*values::name(asked.op), asked.nan.is_some()),
                 (ours, ignores),
                 "{text}"
             );
         }
         for (alias, ours) in ALIASES {
-            assert_eq!(options::name(parse(alias).unwrap().op), ours);
+            assert_eq!(values::name(parse(alias).unwrap().op), ours);
         }
     }
 

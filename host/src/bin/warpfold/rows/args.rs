@@ -11,7 +11,7 @@ use warpfold::{
 };
 
 use super::{Common, Job, Report, SecondFile, axis_of, operands::ColumnFile};
-use crate::{Failure, device::Device, named::Named, options, out::Input};
+use crate::{Failure, device::Device, named::Named, out::Input, values};
 
 /// `warpfold softmax` and `warpfold log-softmax`.
 #[derive(clap::Args)]
@@ -19,10 +19,10 @@ pub struct SoftmaxArgs {
     #[command(flatten)]
     common: Common,
     /// The factor of all elements: 0, or a number of magnitude 2^-100 to 2^100.
-    #[arg(long, default_value_t = 1.0, value_parser = options::scale, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = 1.0, value_parser = values::scale, allow_hyphen_values = true)]
     scale: f32,
     /// The same as --scale 1/T.
-    #[arg(long, value_name = "T", hide = true, value_parser = options::temperature, allow_hyphen_values = true, conflicts_with = "scale")]
+    #[arg(long, value_name = "T", hide = true, value_parser = values::temperature, allow_hyphen_values = true, conflicts_with = "scale")]
     temperature: Option<f32>,
     /// Of the last two axes, T rows of S columns, row R sees the columns up to R + S - T: aligned to the lower right.
     #[arg(long)]
@@ -43,7 +43,7 @@ pub struct LayerNormArgs {
     #[command(flatten)]
     columns: ColumnFiles,
     /// Is added to the variance.
-    #[arg(long, alias = "epsilon", default_value_t = 1e-5, value_parser = options::above_0, allow_hyphen_values = true)]
+    #[arg(long, alias = "epsilon", default_value_t = 1e-5, value_parser = values::above_0, allow_hyphen_values = true)]
     eps: f32,
 }
 
@@ -53,12 +53,12 @@ pub struct GroupNormArgs {
     #[command(flatten)]
     common: Common,
     /// How many groups the channels are in, axis 1 of the array: as many as channels for instance norm.
-    #[arg(long, value_name = "G", value_parser = options::whole(1, u64::MAX), allow_hyphen_values = true)]
+    #[arg(long, value_name = "G", value_parser = values::whole(1, u64::MAX), allow_hyphen_values = true)]
     groups: u64,
     #[command(flatten)]
     columns: ColumnFiles,
     /// Is added to the variance.
-    #[arg(long, alias = "epsilon", default_value_t = 1e-5, value_parser = options::above_0, allow_hyphen_values = true)]
+    #[arg(long, alias = "epsilon", default_value_t = 1e-5, value_parser = values::above_0, allow_hyphen_values = true)]
     eps: f32,
 }
 
@@ -91,7 +91,7 @@ pub struct RmsNormArgs {
     #[arg(long, value_name = "SUM", requires = "residual")]
     sum_out: Option<PathBuf>,
     /// Is added to the mean of squares.
-    #[arg(long, alias = "epsilon", default_value_t = 1e-6, value_parser = options::above_0, allow_hyphen_values = true)]
+    #[arg(long, alias = "epsilon", default_value_t = 1e-6, value_parser = values::above_0, allow_hyphen_values = true)]
     eps: f32,
 }
 

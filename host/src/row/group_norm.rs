@@ -164,12 +164,12 @@ impl<'a> Row<'a, GroupNormGradient> {
 
 /// `Σ dy` and `Σ dy · x̂` of each channel of each sample: a row is one, as of as many groups as channels.
 #[derive(Clone, Copy, Debug)]
-struct ChannelSums {
+pub(crate) struct ChannelSums {
     channels: u64,
 }
 
 /// Those sums.
-struct KnownSums(Vec<[f32; 4]>);
+pub(crate) struct KnownSums(Vec<[f32; 4]>);
 
 impl From<Vec<[f32; 4]>> for KnownSums {
     fn from(sums: Vec<[f32; 4]>) -> Self {
@@ -214,24 +214,8 @@ impl GroupNormChannels<'_> {
         self.sums(&layout, |row| row.on_cpu::<_, f32>(view))
     }
 
-    /// Sums them on a GPU, and waits: to the bits of [`on_cpu`](Self::on_cpu). The sums of each sample are added up on the CPU.
-    ///
-    /// # Errors
-    ///
-    /// As [`group_norm_gradient`], on a GPU.
-    #[cfg(feature = "cuda")]
-    pub fn on<'v, V>(self, gpu: &crate::gpu::Gpu, values: V) -> Result<ColumnGradients, Error>
-    where
-        V: AsView<'v>,
-        V::Element: RowElement + bytemuck::Pod,
-    {
-        let view = values.view();
-        let layout = view.its_layout()?;
-        self.sums(&layout, |row| row.on::<_, f32>(gpu, view))
-    }
-
     /// With the sums of each channel of each sample, as they are had.
-    fn sums(
+    pub(crate) fn sums(
         self,
         layout: &Layout,
         of: impl FnOnce(Row<'_, ChannelSums>) -> Result<Mapped<f32, KnownSums>, Error>,

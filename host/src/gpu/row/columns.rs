@@ -27,7 +27,7 @@ use crate::{
     operand::AsView,
     ops::Sum,
     plan::{Plan, Shape},
-    row::{ColumnGradients, NormColumns, RowElement, columns::Columns},
+    row::{ColumnGradients, GroupNormChannels, NormColumns, RowElement, columns::Columns},
 };
 
 /// Threads of a block.
@@ -247,5 +247,22 @@ impl NormColumns<'_> {
             unsafe { prepared.launch_raw(stream, &places, &mut workspace) }
         })?;
         Ok(ColumnGradients::of(&download::<f32>(&output, len)?))
+    }
+}
+
+impl GroupNormChannels<'_> {
+    /// Sums them on a GPU, and waits: to the bits of [`on_cpu`](Self::on_cpu). The sums of each sample are added up on the CPU.
+    ///
+    /// # Errors
+    ///
+    /// As [`group_norm_gradient`], on a GPU.
+    pub fn on<'v, V>(self, gpu: &Gpu, values: V) -> Result<ColumnGradients, Error>
+    where
+        V: AsView<'v>,
+        V::Element: RowElement + Pod,
+    {
+        let view = values.view();
+        let layout = view.its_layout()?;
+        self.sums(&layout, |row| row.on::<_, f32>(gpu, view))
     }
 }

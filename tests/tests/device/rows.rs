@@ -44,7 +44,7 @@ pub(super) fn agrees<T: RowElement + Pod, U: RowElement + Pod, Op: Operation>(
         what()
     );
     for (known, of) in mapped.known.bits().iter().zip(expected.known.bits()) {
-        for (i, knows) in Op::KNOWS.into_iter().enumerate() {
+        for (i, knows) in <Op::Known as row::Knowledge>::ASKED.into_iter().enumerate() {
             assert!(!knows || known[i] == of[i], "{}", what());
         }
     }

@@ -340,10 +340,10 @@ impl<S: Simt, T: Width> Counter<S, T> {
         unsafe { self.simt.atomic_add_u64(answer, counted) }
     }
 
-    /// The element of the only extent at a place; 0 past its end.
+    /// The element of the array at a place; 0 past its end.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn element_of_run(self, place: u64) -> u64 {
-        self.arguments.extents.whole().get(self.simt, place).map_or(0, bits)
+        self.arguments.extents.all().get(self.simt, place).map_or(0, bits)
     }
 
     /// The extent of a lane's next element.

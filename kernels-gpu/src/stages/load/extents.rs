@@ -139,6 +139,11 @@ impl<T: Source> Extents<T> {
     /// The only extent, which lies in one run.
     pub fn whole(self) -> Input<T> {
         debug_assert!(self.count == 1 && self.layout.is_null(), "one extent, in one run");
+        self.all()
+    }
+
+    /// All elements of an array that is folded whole or in segments.
+    pub fn all(self) -> Input<T> {
         self.run_from(self.start)
     }
 

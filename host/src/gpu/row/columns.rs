@@ -255,7 +255,7 @@ impl GroupNormChannels<'_> {
     ///
     /// # Errors
     ///
-    /// As [`group_norm_gradient`], on a GPU.
+    /// As [`group_norm_gradient`](crate::row::group_norm_gradient), on a GPU.
     pub fn on<'v, V>(self, gpu: &Gpu, values: V) -> Result<ColumnGradients, Error>
     where
         V: AsView<'v>,

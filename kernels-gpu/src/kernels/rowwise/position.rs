@@ -127,7 +127,7 @@ impl<T: Element> RowArguments<T> {
         }
     }
 
-    /// The vector at the same position of one of the rows that are so many `apart`. By additions: a product of 64 bits is four instructions.
+    /// The vector at the same position of one of the next rows, each `row_step` from the one before. By additions: a product of 64 bits is four instructions.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn later_position(self, position: Position<T>, number: usize, row_step: u64) -> Position<T> {
         let RowStart { row, at } = position.start;

@@ -30,7 +30,7 @@ pub(super) enum Reach {
     Elements,
 }
 
-/// What a lane holds: a vector of each of a leaf's `N` rows, or of `N` short rows, if they are some rows `apart`.
+/// What a lane holds: a vector of each of a leaf's `N` rows, or of `N` short rows, if there is a `row_step` from one to the next.
 #[derive(Clone, Copy)]
 pub(super) struct Lane<S, T: Element, O, V, const N: usize> {
     pub(super) simt: S,

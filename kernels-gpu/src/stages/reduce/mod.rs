@@ -2,7 +2,7 @@
 //!
 //! | states of | are combined in |
 //! |---|---|
-//! | the elements of a fragment | [`thread`], or [`apart`] and [`in_order`]; of words, [`packed`] |
+//! | the elements of a fragment | [`thread`], or [`strided`] and [`in_order`]; of words, [`packed`] |
 //! | lanes | [`warp`]; of several rows at once, [`rows`] |
 //! | warps | [`block`], by way of a [`tile`] and its [`run`]s; [`team`], for answers side by side |
 //! | blocks | [`grid`] |

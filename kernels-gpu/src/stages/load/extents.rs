@@ -139,7 +139,7 @@ impl<T: Source> Extents<T> {
     /// The only extent, which lies in one run.
     pub fn whole(self) -> Input<T> {
         debug_assert!(self.count == 1 && self.layout.is_null(), "one extent, in one run");
-        self.all()
+        self.run_from(self.start)
     }
 
     /// All elements of an array that is folded whole or in segments.

@@ -278,6 +278,12 @@ impl Plan {
         }
     }
 
+    /// Blocks, threads of a block, and blocks of a cluster.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn grid(&self) -> [u32; 3] {
+        [self.shape.blocks, self.threads(), self.cluster]
+    }
+
     /// Elements that the launch reads.
     #[must_use]
     pub fn elements(&self) -> u64 {

@@ -28,7 +28,7 @@ impl Gpu {
         let mut workspace = ready.workspace()?;
         let _bound = Bound::to(self.context())?;
         let answers = room_for(bytes)?;
-        self.and_wait(|stream| {
+        self.enqueue_and_wait(|stream| {
             // SAFETY: the inputs are the caller's word; workspace and answers are ours alone, and waited for.
             unsafe {
                 ready.enqueue(Places {
@@ -45,7 +45,7 @@ impl Gpu {
     }
 
     /// What is enqueued on the blocking calls' own stream, and waited for: one call after another. The context is current, and what is enqueued uses memory that lives past this.
-    pub(super) fn and_wait<R>(&self, enqueue: impl FnOnce(&Stream) -> Result<R, Error>) -> Result<R, Error> {
+    pub(super) fn enqueue_and_wait<R>(&self, enqueue: impl FnOnce(&Stream) -> Result<R, Error>) -> Result<R, Error> {
         let scratch = self.scratch();
         let stream = &scratch.as_ref().expect("present until dropped").stream;
         let enqueued = enqueue(stream);

@@ -201,7 +201,7 @@ impl<T: Element> PreparedDistinct<T> {
         let mut workspace = self.workspace()?;
         let _bound = Bound::to(self.gpu.context())?;
         let answers = room_for(8 * count)?;
-        self.gpu.and_wait(|stream| {
+        self.gpu.enqueue_and_wait(|stream| {
             let to = answers.as_device_ptr().as_raw();
             // SAFETY: the input is the caller's word; workspace and answers are ours alone, and waited for.
             unsafe { self.enqueue(stream.as_inner(), input, to, &mut workspace) }

@@ -7,7 +7,7 @@ use cust::{
 };
 use warpfold_kernels::{
     element::Type,
-    kernels::{Array, Launch, OpParams, gradients::TensorEntry},
+    kernels::{Array, Launch, gradients::TensorEntry},
     tree::VECTOR_BYTES,
 };
 
@@ -51,7 +51,7 @@ const ENTRY_WORDS: usize = size_of::<TensorEntry>() / 4;
 impl PreparedNorm {
     fn new(gpu: &Gpu, order: Order, lengths: &[(Type, u64)]) -> Result<Self, Error> {
         let plan = Plan::list(order, lengths)?;
-        let ready = Ready::new(gpu, plan, [Strides::default(); 2], None, OpParams::default())?;
+        let ready = Ready::new(gpu, plan, [Strides::default(); 2], None)?;
         let _bound = Bound::to(gpu.context())?;
         Ok(Self {
             ready,
@@ -161,7 +161,7 @@ impl PreparedNorm {
             ..passed
         };
         // SAFETY: passed on to the caller.
-        unsafe { launch::launch_passing(self.ready.function, shape_of(&plan), stream, passed) }
+        unsafe { launch::launch_passing(self.ready.function, plan.grid(), stream, passed) }
     }
 
     /// The context is current.
@@ -181,7 +181,7 @@ impl PreparedNorm {
             ..self.passed(tensors, answer)?
         };
         // SAFETY: passed on to the caller.
-        unsafe { launch::launch_passing(self.clip, shape_of(&tensors.plan), stream, passed) }
+        unsafe { launch::launch_passing(self.clip, tensors.plan.grid(), stream, passed) }
     }
 
     /// What both launches pass.
@@ -211,10 +211,6 @@ fn words_of(entry: &TensorEntry) -> [u32; ENTRY_WORDS] {
     } = *entry;
     let [a, b, c, d] = [start, len, first_tile, floats].map(|number| [number as u32, (number >> 32) as u32]);
     [a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]]
-}
-
-fn shape_of(plan: &Plan) -> [u32; 3] {
-    [plan.shape.blocks, plan.threads(), 1]
 }
 
 /// Tensors that were copied to a device, one behind the other, each aligned.
@@ -313,7 +309,7 @@ impl GradNorm {
         let mut workspace = prepared.workspace()?;
         let answer = upload(&[0; NORM_BYTES])?;
         let address = answer.as_device_ptr().as_raw();
-        gpu.and_wait(|stream| {
+        gpu.enqueue_and_wait(|stream| {
             let stream = stream.as_inner();
             // SAFETY: all memory is this call's own, and waited for.
             unsafe {

@@ -30,7 +30,7 @@ pub(crate) struct Ready {
     arrays: [Strides; 2],
     /// The dimensions of extents, where there are several; the numbers of segments, unless each launch brings its own.
     layout: Option<DeviceMemory<u64>>,
-    /// What launches pass of the operator.
+    /// What launches of a fold pass of the operator.
     params: OpParams,
 }
 
@@ -107,32 +107,58 @@ pub(super) struct Places<'a> {
 
 impl Ready {
     /// Of arrays whose extents lie so, with the numbers of their layout, if there are any.
-    pub(super) fn new(
+    pub(super) fn new(gpu: &Gpu, plan: Plan, arrays: [Strides; 2], layout: Option<Vec<u64>>) -> Result<Self, Error> {
+        let _bound = Bound::to(gpu.context())?;
+        Self::of(gpu, plan, gpu.inner.modules.function(plan.entry)?, arrays, layout)
+    }
+
+    /// The same, the kernel having been loaded.
+    pub(super) fn of(
         gpu: &Gpu,
         plan: Plan,
+        function: Function,
         arrays: [Strides; 2],
         layout: Option<Vec<u64>>,
-        params: OpParams,
     ) -> Result<Self, Error> {
         for strides in arrays {
             strides.check(plan.entry.element.bytes())?;
         }
         let layout = layout.map(|numbers| DeviceMemory::of_numbers(gpu, &numbers));
-        let _bound = Bound::to(gpu.context())?;
         Ok(Self {
             gpu: gpu.clone(),
-            function: gpu.inner.modules.function(plan.entry)?,
             plan,
+            function,
             arrays,
             layout: layout.transpose()?,
-            params,
+            params: OpParams::default(),
+        })
+    }
+
+    /// A fold by an operator, of each array that its entry has.
+    fn fold(
+        gpu: &Gpu,
+        op: &AnyOp,
+        plan: Plan,
+        strides: impl Fn(usize) -> Strides,
+        layout: Option<Vec<u64>>,
+    ) -> Result<Self, Error> {
+        let arrays = array::from_fn(|i| {
+            if i < plan.entry.arrays {
+                strides(i)
+            } else {
+                Strides::default()
+            }
+        });
+        Ok(Self {
+            params: op.params(),
+            ..Self::new(gpu, plan, arrays, layout)?
         })
     }
 
     /// Of a whole array.
     pub(super) fn whole(gpu: &Gpu, op: &AnyOp, plan: Plan) -> Result<Self, Error> {
         op.check_extent(plan.len)?;
-        Self::new(gpu, plan, each(&plan, |_| Strides::run(plan.len, 1)), None, op.params())
+        Self::fold(gpu, op, plan, |_| Strides::run(plan.len, 1), None)
     }
 
     /// Along axes, each array with its layout, of which `extents` were made.
@@ -152,7 +178,7 @@ impl Ready {
             Extents::dimensions_of(&each)
         });
         let strides = |i: usize| Strides::of(&extents[at(i)], layouts[at(i)].reach());
-        Self::new(gpu, plan, each(&plan, strides), layout, op.params())
+        Self::fold(gpu, op, plan, strides, layout)
     }
 
     /// Of an array in segments, or where there are `addresses` of arrays that lie apart.
@@ -164,14 +190,14 @@ impl Ready {
         numbers.extend(segments.offsets().iter().chain(addresses));
         numbers.resize(numbers.len() + no_masks, NO_MASK);
         let strides = Strides::run(segments.len(), i64::from(!addresses.is_empty()));
-        Self::new(gpu, plan, each(&plan, |_| strides), Some(numbers), op.params())
+        Self::fold(gpu, op, plan, |_| strides, Some(numbers))
     }
 
     /// Of an array in segments whose numbers come with each launch.
     pub(super) fn segmented(gpu: &Gpu, op: &AnyOp, len: u64, count: u64) -> Result<Self, Error> {
         op.check()?;
         let plan = Plan::segments(op.kernel()?, len, count)?;
-        Self::new(gpu, plan, each(&plan, |_| Strides::run(len, 0)), None, op.params())
+        Self::fold(gpu, op, plan, |_| Strides::run(len, 0), None)
     }
 
     /// The same, launched early.
@@ -230,9 +256,8 @@ impl Ready {
     ///
     /// As [`launch::launch_passing`]; the stream has passed the launch before this is dropped.
     pub(super) unsafe fn go(&self, stream: CUstream, passed: Launch) -> Result<(), Error> {
-        let shape = [self.plan.shape.blocks, self.plan.threads(), self.plan.cluster];
         // SAFETY: the entry has this one parameter, and `gpu` keeps its module loaded; the rest is passed on.
-        unsafe { launch::launch_passing(self.function, shape, stream, passed) }
+        unsafe { launch::launch_passing(self.function, self.plan.grid(), stream, passed) }
     }
 
     /// Enqueues a fold on a stream; offsets are 0 but where each launch brings its own.
@@ -300,17 +325,6 @@ impl Ready {
         // SAFETY: passed on to the caller.
         unsafe { self.go(places.stream, passed) }
     }
-}
-
-/// Of each array that a plan's entry has.
-fn each(plan: &Plan, strides: impl Fn(usize) -> Strides) -> [Strides; 2] {
-    array::from_fn(|i| {
-        if i < plan.entry.arrays {
-            strides(i)
-        } else {
-            Strides::default()
-        }
-    })
 }
 
 /// Whether there is room for as many answers as are needed.

@@ -21,7 +21,7 @@ use cust::{
 use warpfold_kernels::{
     element::Type,
     kernels::{
-        Launch, OpParams,
+        Launch,
         rows::Width,
         rowwise::{RowParams, RowVariant, Second},
     },
@@ -167,8 +167,7 @@ impl ReadyRows {
         let several = from.has_several() || other.has_several();
         let arrays = [Strides::of(from, layout.reach()), Strides::of(other, problem.reach)];
         let dimensions = several.then(|| Extents::dimensions_of(&problem.from));
-        let mut ready = Ready::new(gpu, plan, arrays, dimensions, OpParams::default())?;
-        ready.function = function;
+        let ready = Ready::of(gpu, plan, function, arrays, dimensions)?;
         let out_layout = problem.to.has_several().then(|| problem.to.dimensions());
         let out_layout = out_layout.map(|numbers| DeviceMemory::of_numbers(gpu, &numbers));
         let known = Op::Op::LIBRARY.find_row(Op::Op::NAME, element, RowVariant::Known);
@@ -294,7 +293,7 @@ fn planned(gpu: &Gpu, plan_of: impl Fn(u32) -> Result<Plan, Error>) -> Result<Pl
             continue;
         }
         let function = modules.function(plan.entry)?.with_dynamic(plan.dynamic_bytes());
-        let shape = [plan.shape.blocks, plan.threads(), plan.cluster];
+        let shape = plan.grid();
         let at_once = if has_clusters && plan.count > 0 {
             launch::clusters_at_once(function, shape)
         } else {

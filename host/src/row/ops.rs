@@ -64,7 +64,7 @@ pub trait Operation: Copy + Debug {
     /// [`Error::Parameter`].
     fn check(self) -> Result<(), Error> {
         let bad = match self.scaling() {
-            Some(scaled) => scaled.whole().bad(),
+            Some(scaled) => Scale::bad_unless_0(scaled.scale),
             None => self.op().bad_parameter(),
         };
         match bad {

@@ -179,7 +179,7 @@ macro_rules! row_entries {
             @variants points [$when, $library, $part, $op, $operation, $bounds] [$($more)*]
         })*
     };
-    // The one list of an operation's ways, for the list of entries and for their entry points.
+    // The one list of an operation's variants, for the list of entries and for their entry points.
     (@variants $then:ident $of:tt [short $($others:ident)*] $($more:tt)*) => {
         $crate::row_entries! {
             @variants $then $of [$($others)*] $($more)*

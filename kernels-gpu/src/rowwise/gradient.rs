@@ -167,7 +167,7 @@ macro_rules! scaled {
             }
             fn bad_parameter(self) -> Option<BadParameter> {
                 // By 0 no element matters, and none has a gradient.
-                if self.scale == 0.0 { None } else { Scale::by(self.scale).bad() }
+                Scale::bad_unless_0(self.scale)
             }
         })*
     };

@@ -46,7 +46,17 @@ impl Scale {
         (!self.is_usable()).then_some(BadParameter {
             name: "the scale",
             value: f64::from(if self.negates { -self.magnitude } else { self.magnitude }),
+            must: "between 2^-100 and 2^100 in magnitude, times log2 e too",
+        })
+    }
+
+    /// What is wrong with a number that elements are to be multiplied by, where 0 has a meaning, too.
+    #[must_use]
+    pub fn bad_unless_0(scale: f32) -> Option<BadParameter> {
+        let bad = Self::by(scale).bad().filter(|_| scale != 0.0);
+        bad.map(|bad| BadParameter {
             must: "0, or between 2^-100 and 2^100 in magnitude, times log2 e too",
+            ..bad
         })
     }
 

@@ -260,6 +260,9 @@ mod tests {
         assert_eq!(name(gradient), "what the gradient is multiplied by");
         assert_eq!(name(SoftmaxGradient { scale: f32::INFINITY }), "the scale");
         assert_eq!(SoftmaxGradient { scale: 0.0 }.bad_parameter(), None);
+        let none = LogSoftmax { scale: Scale::by(0.0) };
+        let must = none.bad_parameter().expect("no exponentials by 0").must;
+        assert!(must.starts_with("between"), "{must}");
     }
 
     /// The sum of elements, which breaks a law as `OF` says.

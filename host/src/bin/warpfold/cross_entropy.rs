@@ -17,7 +17,7 @@ use crate::{
     out::Out,
     reading,
     report::tuple,
-    rows::{Element, MappedFile, RowRange, SecondFile, device, in_file, not_floats, on_device},
+    rows::{Element, FileRows, RowRange, SecondFile, device, in_file, not_floats, on_device},
     scalar::Scalar,
     shown::Shown,
     values,
@@ -137,7 +137,7 @@ impl Args {
         let of_part = |RowRange { rows, .. }: RowRange| self.row(&targets[rows]);
         let mapping =
             |row: Row<'_, CrossEntropy>, view: View<'_, T>| on_device::<T, f32, CrossEntropy>(&device, row, view);
-        MappedFile::new(array, -1, &device)?.map::<T, _, CrossEntropy>(
+        FileRows::new(array, -1, &device)?.map::<T, _, CrossEntropy>(
             &of_part,
             &SecondFile::None,
             &mapping,

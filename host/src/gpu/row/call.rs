@@ -112,7 +112,7 @@ impl<Op: Operation> Row<'_, Op> {
                 [0, 1, 2, 3].map(|i| if Op::Known::ASKED[i] { at(i) } else { 0 })
             },
         };
-        let states = gpu.and_wait(|stream| {
+        let states = gpu.enqueue_and_wait(|stream| {
             // SAFETY: all memory is this call's own, and waited for.
             unsafe { rows.enqueue(stream.as_inner(), &places, &mut workspace) }
         })?;

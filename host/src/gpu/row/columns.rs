@@ -7,7 +7,7 @@ use cust::stream::Stream;
 use warpfold_kernels::{
     element::{Element, Type},
     kernels::{
-        Launch, OpParams, RowOperands,
+        Launch, RowOperands,
         rowwise::{Mode, RowFlags, RowParams, Second, find_columns},
     },
     tree::{LANES, VECTOR_BYTES},
@@ -76,7 +76,7 @@ impl<T: RowElement> PreparedColumns<T> {
         };
         let plan = Plan::folds(entry, [from.count, from.len], shape, chunks);
         Ok(Self {
-            ready: Ready::new(gpu, plan, [strides(0), strides(1)], layout, OpParams::default())?,
+            ready: Ready::new(gpu, plan, [strides(0), strides(1)], layout)?,
             sum: gpu.prepare_axes(Sum, &columns.sums, &Axes::of(&[0]))?,
             elements: PhantomData,
         })
@@ -242,7 +242,7 @@ impl NormColumns<'_> {
             reciprocals: reciprocals.address(),
             output: output.as_device_ptr().as_raw(),
         };
-        gpu.and_wait(|stream| {
+        gpu.enqueue_and_wait(|stream| {
             // SAFETY: all memory is this call's own, and waited for.
             unsafe { prepared.launch_raw(stream, &places, &mut workspace) }
         })?;

@@ -3,7 +3,7 @@
 use cust::memory::DeviceBuffer;
 use warpfold_kernels::{
     kernels::{
-        Launch, OpParams, RowOperands,
+        Launch, RowOperands,
         rowwise::{NormF64, RUN, RowFlags, find_doubles},
     },
     stages::columns::Floats,
@@ -54,7 +54,7 @@ fn fold_to<R: Reduction<f64>>(
 ) -> Result<(), Error> {
     let prepared = gpu.prepare_axes(op, layout, axes)?;
     let mut workspace = prepared.workspace()?;
-    gpu.and_wait(|stream| {
+    gpu.enqueue_and_wait(|stream| {
         // SAFETY: the array is the caller's, and lives past the call; all else is this call's own.
         unsafe { prepared.launch_raw(stream, [input, 0], to, &mut workspace) }
     })
@@ -94,7 +94,7 @@ impl<Op: DoubleNorm> Row<'_, Op> {
         let out_layout = out_layout.transpose()?;
         let dimensions = layout_of(&from, Extents::dimensions_of(&[from.clone(), from.clone()]));
         let strides = [Strides::of(&from, layout.reach()), Strides::default()];
-        let ready = Ready::new(gpu, plan_of(&from)?, strides, dimensions, OpParams::default())?;
+        let ready = Ready::new(gpu, plan_of(&from)?, strides, dimensions)?;
         let (answers, known) = (
             room_for(8 * in_order.len() as usize)?,
             room_for(16 * from.count as usize)?,
@@ -124,7 +124,7 @@ impl<Op: DoubleNorm> Row<'_, Op> {
         };
         if from.count > 0 {
             // SAFETY: all memory is this call's own, and waited for.
-            gpu.and_wait(|stream| unsafe { ready.go(stream.as_inner(), passed) })?;
+            gpu.enqueue_and_wait(|stream| unsafe { ready.go(stream.as_inner(), passed) })?;
         }
         let statistics = download::<f64>(&known, 2 * from.count)?;
         let (means, reciprocals) = statistics.split_at(from.count as usize);

@@ -116,7 +116,7 @@ impl ReadyRows {
         // SAFETY: passed on to the caller.
         unsafe {
             if !plan.is_split() {
-                self.go(stream, function, passed, shape_of(plan))?;
+                self.go(stream, function, passed, plan.grid())?;
                 return Ok(states);
             }
             let of_rows = self.fold(stream, (plan, function), passed, None)?;
@@ -153,7 +153,7 @@ impl ReadyRows {
         last: Option<u64>,
     ) -> Result<(u64, u64), Error> {
         // SAFETY: passed on to the caller.
-        unsafe { self.go(stream, function, passed.of_mode(Mode::Fold), shape_of(plan))? };
+        unsafe { self.go(stream, function, passed.of_mode(Mode::Fold), plan.grid())? };
         let words = plan.entry.state_words as u64;
         let (levels, combines) = (plan.levels(), plan.combines());
         // Where the last are to go somewhere, they do: of one state of each row, what is launched for it is a copy.
@@ -223,7 +223,7 @@ impl ReadyRows {
         // SAFETY: passed on to the caller.
         unsafe {
             let Some(known) = &self.known else {
-                return self.go(stream, function, map, shape_of(plan));
+                return self.go(stream, function, map, plan.grid());
             };
             let lanes = lanes_of(states_of_row as u32);
             let blocks = plan.count.div_ceil((KNOWN_THREADS / lanes).into());
@@ -236,8 +236,4 @@ impl ReadyRows {
             )
         }
     }
-}
-
-fn shape_of(plan: &Plan) -> [u32; 3] {
-    [plan.shape.blocks, plan.threads(), plan.cluster]
 }

@@ -250,7 +250,7 @@ impl Part<'_> {
     {
         let mut there = There::new::<_, f32>(self, gpu, &values.view())?;
         let _bound = Bound::to(gpu.context())?;
-        gpu.and_wait(|stream| there.fold(stream.as_inner()))?;
+        gpu.enqueue_and_wait(|stream| there.fold(stream.as_inner()))?;
         Partials::from_words(download(&there.partials, there.words())?)
     }
 
@@ -283,7 +283,7 @@ impl Part<'_> {
             known: [0, 1, 2, 3].map(|i| at + 4 * i * count),
             ..there.places()
         };
-        gpu.and_wait(|stream| {
+        gpu.enqueue_and_wait(|stream| {
             let stream = stream.as_inner();
             // Where elements lie apart, the map reads the states of the part's own leaves.
             there.fold(stream)?;

@@ -22,6 +22,28 @@ fn rows_that_nothing_holds_take_several_launches() {
     }
 }
 
+/// What is mapped is read and written; of what is known of rows nothing is written but that.
+#[test]
+fn bytes_are_what_is_read_and_written() {
+    let rows = |op, purpose| {
+        let problem = RowProblem {
+            library: &LIBRARY,
+            op,
+            element: Type::Bf16,
+            size: [9, 100],
+            layout: RowLayout::Contiguous,
+            cluster: 16,
+            purpose,
+        };
+        Plan::rows(problem).expect("a plan")
+    };
+    assert_eq!(rows("softmax", Purpose::Map).bytes(), 2 * 9 * 100 * 2);
+    assert_eq!(rows("softmax_gradient", Purpose::Map).bytes(), 3 * 9 * 100 * 2);
+    let known = rows("cross_entropy", Purpose::Know);
+    assert_eq!(known.bytes(), 9 * (100 * 2 + known.entry.answer_bytes as u64));
+    assert_eq!(known.elements(), 900);
+}
+
 /// Losses of rows of any length that is not short: a warp folds whole rows, several of them where there are many. Of few rows, and of long ones, leaves are folded alone, and then what
 /// is known of rows is made of those states.
 #[test]

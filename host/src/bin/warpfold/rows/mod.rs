@@ -165,13 +165,13 @@ const GPU_PIECE: u64 = 64 << 20;
 const AT_ONCE: u64 = 64 << 20;
 
 /// Rows of an array that are mapped.
-pub struct MappedFile<'a> {
+pub struct FileRows<'a> {
     pub array: &'a Tensor,
     pub axis: usize,
     pub device: &'a Device,
 }
 
-impl<'a> MappedFile<'a> {
+impl<'a> FileRows<'a> {
     /// The rows of an array along an axis, the last being -1.
     pub fn new(array: &'a Tensor, axis: i64, device: &'a Device) -> Result<Self, Failure> {
         let axis = axis_of(array, axis)?;
@@ -443,7 +443,7 @@ impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
         push: Push<'_, R>,
     ) -> Result<Report, Failure> {
         let (common, array) = (self.common, self.array);
-        let rows = MappedFile::new(array, common.axis(), device)?;
+        let rows = FileRows::new(array, common.axis(), device)?;
         let (shape, name) = (array.shape(), array.name());
         let mut out = self.out.begin(dtype, shape, name)?;
         let sums = self.sums.as_ref();

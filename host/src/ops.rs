@@ -68,7 +68,7 @@ pub(crate) mod order;
 mod step;
 pub(crate) mod untyped;
 
-pub use accuracy::{Compensated, Exact, Wide};
+pub use accuracy::{Compensated, Exact, InF64, Wide};
 pub use any::{AnyOp, OpFacts};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 pub use list::{LIST, Listed};

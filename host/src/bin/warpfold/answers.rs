@@ -5,35 +5,12 @@ use std::ops::Range;
 use serde::{Serialize, Serializer};
 use warpfold::{
     Error,
-    files::{DType, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
+    dynamic,
+    files::DType,
+    ops::element::Type,
 };
 
 use crate::{room::room, scalar::Scalar};
-
-/// What an operator answers: a number, complex or not, or a truth, or two of one type.
-pub trait Answer: Copy {
-    const DTYPE: DType;
-    /// How many there are.
-    const PARTS: u64 = 1;
-}
-
-macro_rules! answer {
-    ($($number:ty => $dtype:ident),* $(,)?) => {
-        $(impl Answer for $number {
-            const DTYPE: DType = DType::$dtype;
-        })*
-    };
-}
-
-answer!(
-    f16 => F16, bf16 => Bf16, f32 => F32, f64 => F64, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
-    u32 => U32, u64 => U64, f8e4m3 => F8E4M3, f8e5m2 => F8E5M2, complex64 => Complex64, complex128 => Complex128, bool => Bool,
-);
-
-impl<A: Answer> Answer for (A, A) {
-    const DTYPE: DType = A::DTYPE;
-    const PARTS: u64 = 2;
-}
 
 /// The types that answers can be cast to: those that NumPy's files can have, and bfloat16.
 const DTYPES: [DType; 13] = [
@@ -58,6 +35,30 @@ pub fn dtype(name: &str) -> Result<DType, String> {
     found.ok_or_else(|| format!("it is none of {}", DTYPES.map(DType::name).join(", ")))
 }
 
+/// The type of a file's elements that has such.
+pub fn dtype_of(element: Type) -> DType {
+    match element {
+        Type::Bool => DType::Bool,
+        Type::I8 => DType::I8,
+        Type::I16 => DType::I16,
+        Type::I32 => DType::I32,
+        Type::I64 => DType::I64,
+        Type::U8 => DType::U8,
+        Type::U16 => DType::U16,
+        Type::U32 => DType::U32,
+        Type::U64 => DType::U64,
+        Type::F16 => DType::F16,
+        Type::Bf16 => DType::Bf16,
+        Type::F32 => DType::F32,
+        Type::F64 => DType::F64,
+        Type::F8E4M3 => DType::F8E4M3,
+        Type::F8E5M2 => DType::F8E5M2,
+        Type::Complex64 => DType::Complex64,
+        Type::Complex128 => DType::Complex128,
+        Type::Complex32 => unreachable!("no file has complex numbers of 32 bits"),
+    }
+}
+
 /// The output of a fold. Of an operator with two answers, its last axis are these.
 pub struct Answers {
     pub dtype: DType,
@@ -75,10 +76,11 @@ pub struct AnswerType {
 }
 
 impl AnswerType {
-    pub fn of<A: Answer>() -> Self {
+    /// As the library has it.
+    pub fn of(answer: dynamic::AnswerType) -> Self {
         Self {
-            dtype: A::DTYPE,
-            parts: A::PARTS,
+            dtype: dtype_of(answer.element),
+            parts: answer.parts as u64,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use warpfold::{
     Error, cpu,
+    dynamic::Answer as _,
     files::{DType, bf16, complex64, f8e4m3, f8e5m2, f16},
     layout::{Axes, Extents, Folded, Layout, Segments},
     plan::DistinctPlan,
@@ -72,7 +73,7 @@ impl Count<'_> {
             })
         };
         let explained = fold.args.explain.then(explain).transpose()?;
-        let count = AnswerType::of::<u64>();
+        let count = AnswerType::of(u64::ANSWER);
         let answers = match &fold.division {
             Some(division) => {
                 let piece = piece::<T>(&device)?;

@@ -2,19 +2,22 @@
 
 use warpfold::{
     Error,
+    dynamic::{self, Choice, InTable, find},
     files::{DType, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
-    ops::{self, monoids::Arg},
+    ops::{self, monoids::Words as _},
 };
 
 use crate::{
     Failure,
     cli::{Accuracy, Nan, Reduce},
-    device::Wanted,
+    device::{Wanted, emulate},
     fold::{Fold, Folder},
-    folder::{Choice, Folding, emulated, ignoring, masked, masked_ignoring, pair, plain},
+    folder::{Emulated, Folding},
     op::Op,
     reading::FoldElement,
     report::Report,
+    scalar::Scalar,
+    values::name,
 };
 
 /// Does what the command line asks for.
@@ -50,58 +53,61 @@ pub fn run(args: &Reduce) -> Result<Report, Failure> {
 }
 
 /// What folds elements of a type as the command line says.
-fn of<'a, T: Choices>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failure> {
+fn of<'a, T: Emulable>(fold: &'a Fold<'a>) -> Result<Box<dyn Folder + 'a>, Failure> {
     // Of what has no NaN all elements are kept.
-    let nan = match T::TYPE.is_float() || T::TYPE.is_complex() {
-        true => fold.args.nan,
-        false => Nan::Propagate,
+    let has_nan = T::TYPE.is_float() || T::TYPE.is_complex();
+    let ignores_nan = has_nan && fold.args.nan == Nan::Ignore;
+    let (accuracy, op) = (fold.accuracy(), name(fold.args.op));
+    let choice = Choice {
+        name: &op,
+        masked: fold.mask.is_some(),
+        ignores_nan,
+        accuracy: accuracy.into(),
+        correction: fold.args.correction,
+        power: fold.args.ord,
     };
-    let (chosen, otherwise) = match (&fold.mask, nan, fold.accuracy()) {
-        (Some(mask), Nan::Propagate, Accuracy::Native) => (T::masked(fold), fold.no_mask(mask)),
-        (Some(mask), Nan::Ignore, _) => (T::masked_ignoring(fold), fold.no_mask(mask)),
-        (Some(_), ..) => (T::masked_accurate(fold), fold.no_such_accuracy()),
-        (_, Nan::Ignore, _) => (T::ignoring(fold), fold.no_nan()),
-        (_, _, Accuracy::Native) => (T::plain(fold), fold.meaningless()),
-        _ => (T::accurate(fold), fold.no_such_accuracy()),
-    };
-    let mut chosen = chosen.ok_or(otherwise)?;
+    let function = find::<T>(&choice).ok_or_else(|| match &fold.mask {
+        _ if accuracy != Accuracy::Native => fold.no_such_accuracy(),
+        Some(mask) => fold.no_mask(mask),
+        None if ignores_nan => fold.no_nan(),
+        None => fold.meaningless(),
+    })?;
+    let mut emulated = None;
     if fold.args.device == Wanted::Emulator {
-        let emulated = fold.is_plain().then(|| T::emulated(fold)).flatten();
-        chosen = emulated.ok_or_else(|| fold.not_emulated())?;
+        emulated = fold.is_plain().then(|| T::emulated(fold)).flatten();
+        if emulated.is_none() {
+            return Err(fold.not_emulated());
+        }
     }
-    Ok(Box::new(Folding { fold, chosen }))
+    Ok(Box::new(Folding {
+        fold,
+        function,
+        emulated,
+    }))
 }
 
-/// Elements of a type, with each operator that has a meaning for them.
-trait Choices: FoldElement {
-    /// Over all elements.
-    fn plain(fold: &Fold<'_>) -> Choice<Self>;
-    /// Over those that a mask selects.
-    fn masked(_fold: &Fold<'_>) -> Choice<Self> {
-        None
+impl From<Accuracy> for dynamic::Accuracy {
+    fn from(accuracy: Accuracy) -> Self {
+        match accuracy {
+            Accuracy::Native => Self::Native,
+            Accuracy::Compensated => Self::Compensated,
+            Accuracy::Wide => Self::Wide,
+            Accuracy::Exact => Self::Exact,
+        }
     }
-    /// Over those that are not NaN.
-    fn ignoring(_fold: &Fold<'_>) -> Choice<Self> {
-        None
-    }
-    /// Over those that a mask selects and that are not NaN.
-    fn masked_ignoring(_fold: &Fold<'_>) -> Choice<Self> {
-        None
-    }
-    /// In another accuracy.
-    fn accurate(fold: &Fold<'_>) -> Choice<Self>;
-    /// Over all elements, on the emulator, which the command has few kernels for: each is much code.
-    fn emulated(_fold: &Fold<'_>) -> Choice<Self> {
-        None
-    }
-    /// In another accuracy, over those that a mask selects.
-    fn masked_accurate(fold: &Fold<'_>) -> Choice<Self>;
 }
 
-/// The operator of the command line, of those of the library's manifest that are for a class of elements and take what they are chosen
-/// for; `how` is the module of [`folder`](crate::folder) that makes it.
-macro_rules! choose {
-    ([$how:ident $fold:ident $class:ident] $({
+/// Elements of a type, with the operators that the command has on the emulator: few, for each is much code.
+trait Emulable: FoldElement + InTable + Into<Scalar> {
+    /// The operator of the command line, over all elements, if it is one of these.
+    fn emulated(_fold: &Fold<'_>) -> Option<Emulated<Self>> {
+        None
+    }
+}
+
+/// The operator of the command line, of those of the library's manifest that are for a class of elements and on the emulator.
+macro_rules! emulated {
+    ([$fold:ident $class:ident] $({
         $(#[$doc:meta])*
         $op:ident $fields:tt
         name $name:tt
@@ -113,39 +119,19 @@ macro_rules! choose {
         command ($($shown:ident $(($which:ident))?: $($takes:ident)*)?)
     })*) => {
         match $fold.args.op {
-            $($(Op::$op => if_takes!($how, [$($takes)*], {
-                warpfold::if_of!($class, $of, { shown!($how, $shown $($which)?, made!($op $fields, $fold)) } { None })
-            } { None }),)?)*
+            $($(Op::$op => if_emulated!([$($takes)*], {
+                warpfold::if_of!($class, $of, { on_emulator(made!($op $fields, $fold)) } { None })
+            }),)?)*
             Op::Distinct => None,
         }
     };
 }
 
-/// `if_takes!(HOW, [ALL THAT IT TAKES], { YES } { NO })`.
-macro_rules! if_takes {
-    (plain, $takes:tt, { $($yes:tt)* } $no:tt) => { $($yes)* };
-    (masked, [masked $($more:ident)*], { $($yes:tt)* } $no:tt) => { $($yes)* };
-    (ignoring, [without_nan $($more:ident)*], { $($yes:tt)* } $no:tt) => { $($yes)* };
-    (masked_ignoring, [without_nan $($more:ident)*], { $($yes:tt)* } $no:tt) => { $($yes)* };
-    (emulated, [emulated $($more:ident)*], { $($yes:tt)* } $no:tt) => { $($yes)* };
-    ($how:ident, [], $yes:tt { $($no:tt)* }) => { $($no)* };
-    ($how:ident, [$other:ident $($more:ident)*], $yes:tt $no:tt) => { if_takes!($how, [$($more)*], $yes $no) };
-}
-
-/// How the answer is shown.
-macro_rules! shown {
-    ($how:ident, run, $op:expr) => {
-        $how::run::<Self, _>($op)
-    };
-    ($how:ident, arg $which:ident, $op:expr) => {
-        $how::arg::<Self, _>($op, Arg::$which)
-    };
-    ($how:ident, two_args, $op:expr) => {
-        $how::two_args::<Self, _>($op)
-    };
-    ($how:ident, pair, $op:expr) => {
-        pair::run::<Self, _>($op)
-    };
+/// `if_emulated!([ALL THAT IT TAKES], { YES })`.
+macro_rules! if_emulated {
+    ([emulated $($more:ident)*], { $($yes:tt)* }) => { $($yes)* };
+    ([], $yes:tt) => { None };
+    ([$other:ident $($more:ident)*], $yes:tt) => { if_emulated!([$($more)*], $yes) };
 }
 
 /// The operator, with what the command line says of it.
@@ -158,54 +144,31 @@ macro_rules! made {
             correction: $fold.args.correction.unwrap_or($default),
         }
     };
-    ($op:ident { $(#[$doc:meta])* p, $bad:expr }, $fold:ident) => {
-        ops::$op { p: $fold.args.ord? }
+}
+
+fn on_emulator<T: FoldElement, R: ops::Reduction<T>>(op: R) -> Option<Emulated<T>> {
+    Some(Box::new(move |values: &[T]| {
+        let state = emulate(op, values)?;
+        Ok((0..R::State::COUNT).map(|word| state.word(word)).collect())
+    }))
+}
+
+impl Emulable for f32 {
+    fn emulated(fold: &Fold<'_>) -> Option<Emulated<Self>> {
+        warpfold::manifest!(emulated![fold single])
+    }
+}
+
+impl Emulable for f64 {
+    fn emulated(fold: &Fold<'_>) -> Option<Emulated<Self>> {
+        warpfold::manifest!(emulated![fold double])
+    }
+}
+
+macro_rules! not_emulated {
+    ($($element:ty)*) => {
+        $(impl Emulable for $element {})*
     };
 }
 
-/// `type, a class`; beside all elements, which it is folded over; and the accuracies of its sums.
-macro_rules! element {
-    ($element:ty, $class:ident; $($over:ident)*; $($accuracy:ident)*) => {
-        impl Choices for $element {
-            fn plain(fold: &Fold<'_>) -> Choice<Self> {
-                warpfold::manifest!(choose![plain fold $class])
-            }
-            $(fn $over(fold: &Fold<'_>) -> Choice<Self> {
-                warpfold::manifest!(choose![$over fold $class])
-            })*
-            fn accurate(fold: &Fold<'_>) -> Choice<Self> {
-                match (fold.accuracy(), fold.args.op) {
-                    $(
-                        (Accuracy::$accuracy, Op::Sum) => plain::run::<Self, _>(ops::$accuracy(ops::Sum)),
-                        (Accuracy::$accuracy, Op::Mean) => plain::run::<Self, _>(ops::$accuracy(ops::Mean)),
-                    )*
-                    _ => None,
-                }
-            }
-            fn masked_accurate(fold: &Fold<'_>) -> Choice<Self> {
-                match (fold.accuracy(), fold.args.op) {
-                    $((Accuracy::$accuracy, Op::Sum) => masked::run::<Self, _>(ops::$accuracy(ops::Sum)),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-element!(bool, truth; masked;);
-element!(u8, integer; masked;);
-element!(i8, integer; masked;);
-element!(u16, integer; masked;);
-element!(i16, integer; masked;);
-element!(u32, integer; masked;);
-element!(i32, integer; masked;);
-element!(u64, integer; masked;);
-element!(i64, integer; masked;);
-element!(f16, half; masked ignoring masked_ignoring; Wide);
-element!(bf16, half; masked ignoring masked_ignoring; Wide);
-element!(f32, single; masked ignoring masked_ignoring emulated; Compensated Wide Exact);
-element!(f64, double; masked ignoring masked_ignoring emulated; Compensated Exact);
-element!(f8e4m3, fp8;;);
-element!(f8e5m2, fp8;;);
-element!(complex64, complex;;);
-element!(complex128, complex;;);
+not_emulated!(bool u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f8e4m3 f8e5m2 complex64 complex128);

@@ -85,12 +85,14 @@ impl Table<'_> {
 
 #[cfg(test)]
 mod tests {
+    use warpfold::dynamic::Answer as _;
+
     use super::*;
     use crate::answers::AnswerType;
 
     fn text(shape: &[u64]) -> String {
         let bytes = (0..shape.iter().product::<u64>()).flat_map(u64::to_le_bytes).collect();
-        array(&AnswerType::of::<u64>().answers(shape.to_vec(), bytes))
+        array(&AnswerType::of(u64::ANSWER).answers(shape.to_vec(), bytes))
     }
 
     #[test]
@@ -119,7 +121,7 @@ mod tests {
             .into_iter()
             .flat_map(f32::to_le_bytes)
             .collect();
-        let pairs = AnswerType::of::<(f32, f32)>().answers(vec![2], bytes);
+        let pairs = AnswerType::of(<(f32, f32)>::ANSWER).answers(vec![2], bytes);
         assert_eq!(array(&pairs), "[[ 1.5 -2.0]\n [ 0.0  NaN]]");
     }
 }

@@ -4,12 +4,11 @@ use clap::ValueEnum as _;
 use comfy_table::{Table, presets};
 use serde::Serialize;
 use warpfold::{
-    files::DType,
     ops::{LIST, element::Type},
 };
 
 use super::{Op, Takes};
-use crate::{Failure, values};
+use crate::{Failure, answers::dtype_of, values};
 
 /// Groups of operators, as the list and the help have them.
 pub const GROUPS: [(&str, &[Op]); 6] = [
@@ -130,27 +129,7 @@ fn row(group: &'static str, op: Op) -> ListRow {
 
 /// NumPy's name of a type, or that of ml_dtypes.
 fn numpy(element: Type) -> &'static str {
-    let dtype = match element {
-        Type::Bool => DType::Bool,
-        Type::I8 => DType::I8,
-        Type::I16 => DType::I16,
-        Type::I32 => DType::I32,
-        Type::I64 => DType::I64,
-        Type::U8 => DType::U8,
-        Type::U16 => DType::U16,
-        Type::U32 => DType::U32,
-        Type::U64 => DType::U64,
-        Type::F16 => DType::F16,
-        Type::Bf16 => DType::Bf16,
-        Type::F32 => DType::F32,
-        Type::F64 => DType::F64,
-        Type::F8E4M3 => DType::F8E4M3,
-        Type::F8E5M2 => DType::F8E5M2,
-        Type::Complex64 => DType::Complex64,
-        Type::Complex128 => DType::Complex128,
-        Type::Complex32 => return "complex32",
-    };
-    dtype.name()
+    dtype_of(element).name()
 }
 
 /// The types, in groups where all of a group are there.

@@ -24,7 +24,6 @@ pub use args::{GroupNormArgs, LayerNormArgs, RmsNormArgs, SoftmaxArgs};
 
 use crate::{
     Failure,
-    answers::Answer,
     clock,
     device::{Device, Wanted},
     named::Named,
@@ -113,7 +112,7 @@ impl fmt::Display for Report {
 }
 
 /// Elements that are read, and answers that are written.
-pub trait Element: element::Element + Answer + Pod + reading::Read {
+pub trait Element: element::Element + Pod + reading::Read {
     /// A second array of them.
     fn operand(view: View<'_, Self>) -> Operand<'_>;
 }
@@ -421,7 +420,7 @@ impl<'a, Op: Operation<Known: Send> + Sync> Job<'a, Op> {
         self.write(
             &device,
             row,
-            <U as Answer>::DTYPE,
+            <U as files::Element>::DTYPE,
             &mapping,
             &mut |mapped, out, of_sums| {
                 out.push(bytemuck::cast_slice(&mapped.values))?;

@@ -12,6 +12,10 @@
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 
+mod answer;
+#[cfg(feature = "table")]
+mod table;
+
 use std::{marker::PhantomData, sync::Arc};
 
 use bytemuck::NoUninit;
@@ -31,6 +35,9 @@ use crate::{
 };
 
 pub use crate::{ops::untyped::Answers, pieces::AnyPieces};
+pub use answer::{Answer, AnswerType};
+#[cfg(feature = "table")]
+pub use table::{Accuracy, Choice, InTable, find};
 
 /// Where it is folded.
 #[derive(Clone)]
@@ -134,6 +141,16 @@ pub trait Function<T>: Send + Sync {
     /// What is known of it.
     fn op(&self) -> &AnyOp;
 
+    /// What its answers are.
+    fn answer(&self) -> AnswerType;
+
+    /// The elements that the state of a whole array tells of: those at the indices that are answered. None of other operators.
+    ///
+    /// # Panics
+    ///
+    /// If these are fewer words than a state has.
+    fn selected(&self, state: &[u32]) -> Vec<T>;
+
     /// Folds to answers, as [`Fold::on_cpu`](crate::Fold::on_cpu) and `Fold::on`.
     ///
     /// # Errors
@@ -165,21 +182,21 @@ pub trait Function<T>: Send + Sync {
 }
 
 /// An operator of one array.
-pub fn function<T: Element + NoUninit, R: Reduction<T>>(op: R) -> Box<dyn Function<T>> {
-    by::<T, R, OfOne>(op)
+pub fn function<T: Element + NoUninit, R: Reduction<T, Answer: Answer>>(op: R) -> Box<dyn Function<T>> {
+    by::<T, R, OfOne>(op, |_| vec![])
 }
 
 /// An operator of two arrays.
-pub fn function_of_two<T: Element + NoUninit, R: Reduction<Two<T>>>(op: R) -> Box<dyn Function<T>> {
-    by::<T, R, OfTwo>(op)
+pub fn function_of_two<T: Element + NoUninit, R: Reduction<Two<T>, Answer: Answer>>(op: R) -> Box<dyn Function<T>> {
+    by::<T, R, OfTwo>(op, |_| vec![])
 }
 
 /// An operator under a mask.
 pub fn function_where<T: Element + NoUninit, Op: TakesMask>(op: Op) -> Box<dyn Function<T>>
 where
-    Where<Op>: Reduction<Masked<T>>,
+    Where<Op>: Reduction<Masked<T>, Answer: Answer>,
 {
-    by::<T, Where<Op>, UnderMask>(Where(op))
+    by::<T, Where<Op>, UnderMask>(Where(op), |_| vec![])
 }
 
 /// What an operator is of.
@@ -230,20 +247,45 @@ impl<T: Element> Kind<T> for UnderMask {
     }
 }
 
-struct By<R, K> {
+struct By<T, R, K> {
     op: R,
     any: AnyOp,
+    /// The elements that a state tells of.
+    selected: fn(&[u32]) -> Vec<T>,
     kind: PhantomData<fn(K)>,
 }
 
-fn by<T: Element + NoUninit, R: Reduction<K::Item>, K: Kind<T>>(op: R) -> Box<dyn Function<T>> {
+fn by<T, R, K>(op: R, selected: fn(&[u32]) -> Vec<T>) -> Box<dyn Function<T>>
+where
+    T: Element + NoUninit,
+    R: Reduction<K::Item, Answer: Answer>,
+    K: Kind<T>,
+{
     let (any, kind) = (AnyOp::of::<K::Item, R>(op), PhantomData::<fn(K)>);
-    Box::new(By { op, any, kind })
+    Box::new(By {
+        op,
+        any,
+        selected,
+        kind,
+    })
 }
 
-impl<T: Element + NoUninit, R: Reduction<K::Item>, K: Kind<T>> Function<T> for By<R, K> {
+impl<T, R, K> Function<T> for By<T, R, K>
+where
+    T: Element + NoUninit,
+    R: Reduction<K::Item, Answer: Answer>,
+    K: Kind<T>,
+{
     fn op(&self) -> &AnyOp {
         &self.any
+    }
+
+    fn answer(&self) -> AnswerType {
+        R::Answer::ANSWER
+    }
+
+    fn selected(&self, state: &[u32]) -> Vec<T> {
+        (self.selected)(state)
     }
 
     fn answers(&self, target: &Target, arrays: &Arrays<'_, T>, extent: Extent<'_>) -> Result<Answers, Error> {

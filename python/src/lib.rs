@@ -1,1 +1,35 @@
+//! warpfold for Python.
+//!
+//! A call goes: argument → [`arrays`] (where its elements are) → [`folds`] (the function, found once) → the library → [`answers`] (an array of the
+//! argument's own library). Nothing here computes.
 
+mod answers;
+mod arrays;
+mod dtypes;
+mod errors;
+mod folds;
+mod options;
+mod reduce;
+
+use pyo3::pymodule;
+
+/// Reductions with the same bits everywhere.
+#[pymodule]
+mod _warpfold {
+    #[pymodule_export]
+    use super::arrays::Owned;
+    #[pymodule_export]
+    use super::errors::DeviceError;
+    #[pymodule_export]
+    use super::reduce::{
+        all, any, argmax, argmin, argminmax, bitwise_and, bitwise_or, bitwise_xor, cosine, count_inf, count_nan, count_nonzero, dot,
+        kurtosis, logsumexp, max, mean, meanvar, min, minmax, norm, prod, skew, std, sum, sum_of_squares, var,
+    };
+
+    use pyo3::{Bound, PyResult, types::{PyModule, PyModuleMethods as _}};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -22,11 +22,11 @@ use bytemuck::NoUninit;
 use warpfold_kernels::element::{Element, Item, Masked, Two};
 
 #[cfg(feature = "cuda")]
-use crate::operand::{Array as _, Placed};
+use crate::operand::{Array as _, Placed, Shape};
 use crate::{
     Error, View,
     cpu::{self, erased::Fold},
-    layout::extent::Extent,
+    layout::{Layout, extent::Extent},
     operand::{
         AsView, Shapes,
         source::{One, Pair, Source},
@@ -136,6 +136,28 @@ impl<'a, T: Element> Arrays<'a, T> {
     }
 }
 
+/// How arrays lie that are prepared for, in memory as large as they need.
+#[derive(Clone, Copy, Debug)]
+pub enum Layouts<'a> {
+    /// One array.
+    One(&'a Layout),
+    /// Two, element by element.
+    Two(&'a Layout, &'a Layout),
+    /// One, and its mask.
+    Masked(&'a Layout, &'a Layout),
+}
+
+#[cfg(feature = "cuda")]
+impl Layouts<'_> {
+    fn shapes(self) -> Shapes {
+        match self {
+            Self::One(array) => Shapes::one(Shape::prepared(array)),
+            Self::Two(first, second) => Shapes::pair(Shape::prepared(first), Shape::prepared(second)),
+            Self::Masked(array, mask) => Shapes::masked(Shape::prepared(array), Shape::prepared(mask)),
+        }
+    }
+}
+
 /// An operator over elements of one type, which one being forgotten.
 pub trait Function<T>: Send + Sync {
     /// What is known of it.
@@ -172,6 +194,23 @@ pub trait Function<T>: Send + Sync {
     ///
     /// As [`answers`](Self::answers).
     fn state(&self, target: &Target, arrays: &Arrays<'_, T>) -> Result<Vec<u32>, Error>;
+
+    /// Plans it for arrays of those layouts in a GPU's memory, and loads its kernel, for launches of your own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Fold::prepare`](crate::Fold::prepare).
+    ///
+    /// # Panics
+    ///
+    /// As [`answers`](Self::answers).
+    #[cfg(feature = "cuda")]
+    fn prepare(
+        &self,
+        gpu: &crate::gpu::Gpu,
+        layouts: Layouts<'_>,
+        extent: Extent<'_>,
+    ) -> Result<crate::gpu::AnyPrepared, Error>;
 
     /// Pieces of so many elements, with states as [`state`](Self::state) makes them.
     ///
@@ -302,6 +341,16 @@ where
             Target::Gpu(gpu) => gpu.state(&self.any, &arrays.placed(), &|piece| self.pieces(piece)),
             Target::Cpu => cpu::state(&Fold::new(self.op, K::source(arrays)), &arrays.shapes()),
         }
+    }
+
+    #[cfg(feature = "cuda")]
+    fn prepare(
+        &self,
+        gpu: &crate::gpu::Gpu,
+        layouts: Layouts<'_>,
+        extent: Extent<'_>,
+    ) -> Result<crate::gpu::AnyPrepared, Error> {
+        Ok(crate::gpu::AnyPrepared::new(gpu.ready(&self.any, &layouts.shapes(), extent)?))
     }
 
     fn pieces(&self, piece: u64) -> Result<AnyPieces, Error> {

@@ -2,11 +2,10 @@
 
 use cust::{
     memory::{DeviceCopy, DeviceSlice},
-    stream::Stream,
 };
 use warpfold_kernels::element::Element;
 
-use super::{Gpu, Prepared, Workspace, launch::check_alignment, ready::Ready};
+use super::{Gpu, Prepared, RawStream, Workspace, launch::check_alignment, ready::Ready};
 use crate::{
     Error, Plan,
     layout::Segments,
@@ -114,7 +113,7 @@ impl<R: Reduction<T>, T: Element> Batch<R, T> {
     /// As [`Prepared::launch`], for each of the arrays that were named when this was prepared.
     pub unsafe fn launch(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         answers: &mut DeviceSlice<R::Answer>,
         workspace: &mut Workspace,
     ) -> Result<(), Error>

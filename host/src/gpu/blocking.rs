@@ -21,7 +21,7 @@ impl Gpu {
     ///
     /// The inputs are valid for what is read of them, and nobody writes that during the call.
     pub(super) unsafe fn packed(&self, ready: &Ready, inputs: [u64; 2]) -> Result<Vec<u8>, Error> {
-        let bytes = ready.plan.count as usize * ready.plan.entry.answer_bytes;
+        let bytes = ready.plan.count as usize * ready.answer_bytes;
         if bytes == 0 {
             return Ok(vec![]);
         }

@@ -9,20 +9,36 @@ use super::status::{Status as _, check};
 use crate::Error;
 
 /// A context made current for a scope, on top of whatever the caller had.
-pub(super) struct Bound<'a>(PhantomData<(&'a Context, *const ())>);
+pub(super) struct Bound<'a> {
+    /// Whether it was not the caller's already.
+    is_pushed: bool,
+    context: PhantomData<(&'a Context, *const ())>,
+}
 
 impl<'a> Bound<'a> {
     pub(super) fn to(context: &'a Context) -> Result<Self, Error> {
-        // SAFETY: the context is retained for as long as `context` lives.
-        check("cuCtxPushCurrent", unsafe {
-            sys::cuCtxPushCurrent_v2(context.as_raw().cast())
-        })?;
-        Ok(Self(PhantomData))
+        let mut current = ptr::null_mut();
+        // SAFETY: writes one handle.
+        check("cuCtxGetCurrent", unsafe { sys::cuCtxGetCurrent(&mut current) })?;
+        let is_pushed = current != context.as_raw().cast();
+        if is_pushed {
+            // SAFETY: the context is retained for as long as `context` lives.
+            check("cuCtxPushCurrent", unsafe {
+                sys::cuCtxPushCurrent_v2(context.as_raw().cast())
+            })?;
+        }
+        Ok(Self {
+            is_pushed,
+            context: PhantomData,
+        })
     }
 }
 
 impl Drop for Bound<'_> {
     fn drop(&mut self) {
+        if !self.is_pushed {
+            return;
+        }
         let mut popped = ptr::null_mut();
         // SAFETY: pops what `to` pushed on this thread: `Bound` is not `Send`, and scopes nest. It fails only with the
         // driver itself, of which the next call tells.

@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use bytemuck::NoUninit;
 use cust::{
     memory::{DeviceCopy, DeviceSlice},
-    stream::Stream,
     sys::CUstream,
 };
 use warpfold_distinct::{LIBRARY, Params, equality::Equality};
@@ -16,7 +15,7 @@ use warpfold_kernels::{
 };
 
 use super::{
-    Gpu, Workspace,
+    Gpu, RawStream, Workspace,
     blocking::{download, room_for, upload},
     context::Bound,
     launch::{self, Function, device},
@@ -98,7 +97,7 @@ impl<T: Element> PreparedDistinct<T> {
     /// to `input` before is ordered with `stream`.
     pub unsafe fn launch(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         input: &DeviceSlice<T>,
         answers: &mut DeviceSlice<u64>,
         workspace: &mut Workspace,
@@ -127,11 +126,12 @@ impl<T: Element> PreparedDistinct<T> {
     /// As [`launch`](Self::launch); the addresses are valid in this GPU's context.
     pub unsafe fn launch_raw(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         input: u64,
         answers: u64,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
+        let stream = stream.into();
         let _bound = launch::bind(&self.gpu, stream)?;
         // SAFETY: passed on to the caller.
         unsafe { self.enqueue(stream.as_inner(), input, answers, workspace) }

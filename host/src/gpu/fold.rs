@@ -89,7 +89,8 @@ impl Gpu {
         let bytes = unsafe {
             if matches!(extent, Extent::Whole) {
                 let words = self.run(&mut self.scratch(), &ready, arrays.addresses)?;
-                bytemuck::cast_slice(&words)[..ready.plan.entry.answer_bytes].to_vec()
+                let at = if ready.answers_are_states { STATE_AT } else { 0 };
+                bytemuck::cast_slice(&words[at..])[..ready.answer_bytes].to_vec()
             } else {
                 self.packed(&ready, arrays.addresses)?
             }

@@ -2,7 +2,6 @@
 
 use cust::{
     memory::{CopyDestination, DeviceBuffer},
-    stream::Stream,
     sys::CUstream,
 };
 use warpfold_kernels::{
@@ -12,7 +11,7 @@ use warpfold_kernels::{
 };
 
 use super::{
-    Gpu, Workspace,
+    Gpu, RawStream, Workspace,
     blocking::upload,
     context::{self, Bound},
     launch::{self, Function, device},
@@ -104,11 +103,12 @@ impl PreparedNorm {
     /// graph.
     pub unsafe fn launch_raw(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         tensors: &Tensors,
         answer: u64,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
+        let stream = stream.into();
         let _bound = launch::bind(&self.ready.gpu, stream)?;
         // SAFETY: passed on to the caller.
         unsafe { self.enqueue(stream.as_inner(), tensors, answer, workspace) }
@@ -124,8 +124,9 @@ impl PreparedNorm {
     /// # Safety
     ///
     /// As [`launch_raw`](Self::launch_raw), but that the tensors are valid for writes, too, and nobody else's, each at a place of its own; and the answer was written by a launch before.
-    pub unsafe fn clip_raw(&self, stream: &Stream, tensors: &Tensors, max_norm: f32, answer: u64) -> Result<(), Error> {
+    pub unsafe fn clip_raw(&self, stream: impl Into<RawStream>, tensors: &Tensors, max_norm: f32, answer: u64) -> Result<(), Error> {
         check_max(max_norm)?;
+        let stream = stream.into();
         let _bound = launch::bind(&self.ready.gpu, stream)?;
         // SAFETY: passed on to the caller.
         unsafe { self.enqueue_clip(stream.as_inner(), tensors, max_norm, answer) }

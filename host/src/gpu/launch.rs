@@ -2,14 +2,11 @@
 
 use std::{ffi::c_void, ptr};
 
-use cust::{
-    stream::Stream,
-    sys::{CUfunction, CUstream},
-};
+use cust::sys::{CUfunction, CUstream};
 use warpfold_driver::sys;
 use warpfold_kernels::kernels::Launch;
 
-use super::{Gpu, context::Bound, status::check};
+use super::{Gpu, RawStream, context::Bound, status::check};
 use crate::Error;
 
 /// A kernel's handle, and how it is launched.
@@ -60,15 +57,19 @@ unsafe impl Send for Function {}
 unsafe impl Sync for Function {}
 
 /// The context of a GPU, made current, if the stream is of it.
-pub(super) fn bind<'a>(gpu: &'a Gpu, stream: &Stream) -> Result<Bound<'a>, Error> {
-    let (stream, context) = (stream.as_inner(), gpu.context());
+pub(super) fn bind(gpu: &Gpu, stream: RawStream) -> Result<Bound<'_>, Error> {
+    let context = gpu.context();
+    let bound = Bound::to(context)?;
+    if stream.is_any_contexts() {
+        return Ok(bound);
+    }
     let mut owner = ptr::null_mut();
-    // SAFETY: `stream` comes from a live `Stream`; writes one handle.
+    // SAFETY: whoever made it a `RawStream` says that it lives; writes one handle.
     check("cuStreamGetCtx", unsafe {
-        sys::cuStreamGetCtx(stream.cast(), &mut owner)
+        sys::cuStreamGetCtx(stream.as_inner().cast(), &mut owner)
     })?;
     if owner.cast() == context.as_raw() {
-        Bound::to(context)
+        Ok(bound)
     } else {
         Err(Error::ForeignStream)
     }

@@ -26,6 +26,7 @@ mod ready;
 mod row;
 mod segmented;
 mod status;
+mod stream;
 mod streamed;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,9 +48,10 @@ pub use distinct::PreparedDistinct;
 pub use facts::Facts;
 pub use gradients::{NORM_BYTES, PreparedNorm, Tensors};
 pub use memory::Workspace;
-pub use prepared::Prepared;
+pub use prepared::{AnyPrepared, Prepared};
 pub use row::{ColumnPlaces, PreparedColumns, PreparedPart, PreparedRow, RowPlaces};
 pub use segmented::Segmented;
+pub use stream::RawStream;
 pub use streamed::Fill;
 
 use crate::{

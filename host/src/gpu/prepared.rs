@@ -4,12 +4,11 @@ use std::marker::PhantomData;
 
 use cust::{
     memory::{DeviceCopy, DeviceSlice},
-    stream::Stream,
 };
 
 use warpfold_kernels::{element::Item, monoids::Words as _};
 
-use super::{memory::Workspace, ready::Ready};
+use super::{RawStream, memory::Workspace, ready::Ready};
 use crate::{Error, operand::DeviceArrays, ops::Reduction, plan::Plan};
 
 /// One operator over one length of items, on one GPU: planned, its kernel loaded. Launch it as often as you like. An item is an element, or
@@ -94,7 +93,7 @@ impl<R: Reduction<I>, I: Item> Prepared<R, I> {
     /// `from_slice`, `copy_from` and `zeroed` work on the default stream and may return early.
     pub unsafe fn launch(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         arrays: impl DeviceArrays<I>,
         answers: &mut DeviceSlice<R::Answer>,
         workspace: &mut Workspace,
@@ -122,7 +121,60 @@ impl<R: Reduction<I>, I: Item> Prepared<R, I> {
     /// As [`launch`](Self::launch); the addresses are valid in this GPU's context.
     pub unsafe fn launch_raw(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
+        arrays: [u64; 2],
+        answers: u64,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.ready.launch_at(stream, (arrays, 0), answers, workspace) }
+    }
+}
+
+/// The same of an operator that is chosen while the program runs: [`dynamic::Function::prepare`](crate::dynamic::Function::prepare).
+pub struct AnyPrepared {
+    ready: Ready,
+    shape: Vec<u64>,
+}
+
+impl AnyPrepared {
+    pub(crate) fn new((ready, shape): (Ready, Vec<u64>)) -> Self {
+        Self { ready, shape }
+    }
+
+    /// What will be launched.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.ready.plan
+    }
+
+    /// The shape of the answers.
+    #[must_use]
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// As [`Prepared::workspace`].
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn workspace(&self) -> Result<Workspace, Error> {
+        self.ready.workspace()
+    }
+
+    /// As [`Prepared::launch_raw`].
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    ///
+    /// # Safety
+    ///
+    /// As that.
+    pub unsafe fn launch_raw(
+        &self,
+        stream: impl Into<RawStream>,
         arrays: [u64; 2],
         answers: u64,
         workspace: &mut Workspace,

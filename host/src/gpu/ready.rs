@@ -2,14 +2,14 @@
 
 use std::array;
 
-use cust::{stream::Stream, sys::CUstream};
+use cust::sys::CUstream;
 use warpfold_kernels::{
     kernels::{Array, Kernel, Launch, OpParams},
     stages::load::{around::Around, mask::NO_MASK},
 };
 
 use super::{
-    Gpu, Workspace,
+    Gpu, RawStream, Workspace,
     context::Bound,
     launch::{self, Function, device},
     memory::DeviceMemory,
@@ -32,6 +32,10 @@ pub(crate) struct Ready {
     layout: Option<DeviceMemory<u64>>,
     /// What launches of a fold pass of the operator.
     params: OpParams,
+    /// Bytes of an answer.
+    pub(super) answer_bytes: usize,
+    /// Whether the answers are the states.
+    pub(super) answers_are_states: bool,
 }
 
 /// Where the extents lie in an array, in elements from its first; nowhere in one that there is not.
@@ -126,6 +130,8 @@ impl Ready {
         let layout = layout.map(|numbers| DeviceMemory::of_numbers(gpu, &numbers));
         Ok(Self {
             gpu: gpu.clone(),
+            answer_bytes: plan.entry.answer_bytes,
+            answers_are_states: false,
             plan,
             function,
             arrays,
@@ -151,6 +157,8 @@ impl Ready {
         });
         Ok(Self {
             params: op.params(),
+            answer_bytes: op.answer_bytes(),
+            answers_are_states: op.answers_are_states(),
             ..Self::new(gpu, plan, arrays, layout)?
         })
     }
@@ -267,14 +275,14 @@ impl Ready {
     /// As [`enqueue`](Self::enqueue).
     pub(super) unsafe fn launch_at(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         (inputs, offsets): ([u64; 2], u64),
         answer: u64,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
+        let stream = stream.into();
         let _bound = launch::bind(&self.gpu, stream)?;
-        let entry = self.plan.entry;
-        launch::check_alignment(answer, entry.answer_bytes / entry.answer_words)?;
+        launch::check_alignment(answer, self.answer_bytes / self.plan.entry.answer_words)?;
         let stream = stream.as_inner();
         // SAFETY: passed on to the caller.
         unsafe {
@@ -305,6 +313,11 @@ impl Ready {
         }
         // SAFETY: passed on to the caller.
         let [tickets, slots] = unsafe { places.workspace.for_plan(&self.gpu, places.stream, &self.plan)? };
+        let (answer, state) = match (self.answers_are_states, places.state) {
+            (true, 0) => (0, places.answer),
+            (true, state) => (0, state),
+            (false, state) => (places.answer, state),
+        };
         let mut passed = self.passed(places.inputs, pitches);
         if self.layout.is_none() {
             passed.layout = device(places.offsets);
@@ -316,8 +329,8 @@ impl Ready {
         let passed = Launch {
             slots: device(slots),
             tickets: device(tickets),
-            answer: device(places.answer),
-            state: device(places.state),
+            answer: device(answer),
+            state: device(state),
             numbers: [self.params.number, 0],
             flags: self.params.flags().into(),
             ..passed

@@ -15,7 +15,6 @@ use std::{marker::PhantomData, sync::OnceLock};
 
 use cust::{
     memory::{DeviceCopy, DeviceSlice},
-    stream::Stream,
     sys::CUstream,
 };
 use warpfold_kernels::{
@@ -31,7 +30,7 @@ use warpfold_kernels::{
 };
 
 use super::{
-    Gpu, Workspace,
+    Gpu, RawStream, Workspace,
     context::Bound,
     launch::{self, Function},
     memory::DeviceMemory,
@@ -346,7 +345,7 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
     /// As [`launch_raw`](Self::launch_raw).
     pub unsafe fn launch(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         input: &DeviceSlice<T>,
         output: &mut DeviceSlice<U>,
         workspace: &mut Workspace,
@@ -387,10 +386,11 @@ impl<T: RowElement, U: RowElement> PreparedRow<T, U> {
     /// C order. For a captured launch this holds for every launch of the graph.
     pub unsafe fn launch_raw(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         places: &RowPlaces,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
+        let stream = stream.into();
         let _bound = launch::bind(&self.rows.ready.gpu, stream)?;
         // SAFETY: passed on to the caller.
         unsafe { self.rows.enqueue(stream.as_inner(), places, workspace).map(drop) }

@@ -2,11 +2,10 @@
 
 use cust::{
     memory::{DeviceCopy, DeviceSlice},
-    stream::Stream,
 };
 use warpfold_kernels::element::Element;
 
-use super::{Gpu, Prepared, Workspace, launch::check_alignment, ready::Ready};
+use super::{Gpu, Prepared, RawStream, Workspace, launch::check_alignment, ready::Ready};
 use crate::{
     Error, OffsetFault, Plan,
     ops::{AnyOp, Reduction},
@@ -72,7 +71,7 @@ impl<R: Reduction<T>, T: Element> Segmented<R, T> {
     /// last is at most the length that this was prepared for.
     pub unsafe fn launch(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         input: &DeviceSlice<T>,
         offsets: &DeviceSlice<u64>,
         answers: &mut DeviceSlice<R::Answer>,
@@ -105,7 +104,7 @@ impl<R: Reduction<T>, T: Element> Segmented<R, T> {
     /// As [`launch`](Self::launch); the addresses are valid in this GPU's context.
     pub unsafe fn launch_raw(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         input: u64,
         offsets: u64,
         answers: u64,

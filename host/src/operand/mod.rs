@@ -78,6 +78,16 @@ impl Shape {
         }
     }
 
+    /// The same, and no larger where its elements are in order.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn prepared(layout: &Layout) -> Self {
+        let dense = Self {
+            len: layout.len(),
+            layout: Some(layout.clone()),
+        };
+        if dense.is_run() { dense } else { Self::laid_out(layout) }
+    }
+
     /// Whether its elements are all of the memory, in order.
     fn is_run(&self) -> bool {
         let is_dense =

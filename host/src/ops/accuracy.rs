@@ -17,7 +17,7 @@ pub struct Compensated<Op>(pub Op);
 pub struct Wide<Op>(pub Op);
 
 /// [`Sum`] or [`Mean`] of f16, bf16 or f32 carried in f64, as [`Wide`], and answered in f64: nothing is rounded to the elements' type. GPUs fold
-/// it by the kernels of that, whose states it is finished from; so it is one of calls that wait, and of a sum alone prepared.
+/// a sum by the kernels of that, whose states are its answers; a mean they do not: a sum is divided by the number of elements, in f64.
 ///
 /// ```
 /// use warpfold::{fold, ops::{InF64, Sum, Wide}};
@@ -100,7 +100,7 @@ macro_rules! in_f64 {
 
 in_f64! {
     Sum, "sum-in-f64", "sum_wide", false;
-    Mean, "mean-in-f64", "mean_wide", true;
+    Mean, "mean-in-f64", "", true;
 }
 
 // On the CPU alone; a mean divides by a number that these do not count.

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use warpfold_kernels::{
     element::{Item, Type},
     kernels::{Entry, OpParams},
-    monoids::Monoid as _,
+    monoids::{Monoid as _, Words as _},
 };
 
 use super::{BadParameter, Reduction};
@@ -27,6 +27,7 @@ pub struct AnyOp {
     facts: OpFacts,
     built: Option<&'static Entry>,
     params: OpParams,
+    answer_bytes: usize,
 }
 
 impl AnyOp {
@@ -38,7 +39,20 @@ impl AnyOp {
             facts: OpFacts::of::<I, R>(op),
             built,
             params: built.map_or_else(OpParams::default, |entry| op.params(entry)),
+            answer_bytes: R::Answer::COUNT * R::Answer::UNIT,
         }
+    }
+
+    /// Bytes of an answer.
+    #[must_use]
+    pub fn answer_bytes(&self) -> usize {
+        self.answer_bytes
+    }
+
+    /// Whether its answers are the states of its kernels, which are another operator's: [`InF64`](super::InF64).
+    #[must_use]
+    pub fn answers_are_states(&self) -> bool {
+        self.built.is_some_and(|entry| entry.answer_bytes != self.answer_bytes)
     }
 
     /// What its kernels are passed.

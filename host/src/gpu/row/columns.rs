@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
-use cust::stream::Stream;
 use warpfold_kernels::{
     element::{Element, Type},
     kernels::{
@@ -17,7 +16,7 @@ use super::kind_of;
 use crate::{
     Error, RowFault,
     gpu::{
-        Gpu, Prepared, Workspace,
+        Gpu, Prepared, RawStream, Workspace,
         blocking::{Uploaded, download, room_for, upload},
         context::{self, Bound},
         launch::{self, device},
@@ -122,13 +121,14 @@ impl<T: RowElement> PreparedColumns<T> {
     /// As [`PreparedRow::launch_raw`](super::PreparedRow::launch_raw); what is written overlaps nothing that is read.
     pub unsafe fn launch_raw(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         places: &ColumnPlaces,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
         let Ready {
             gpu, plan, function, ..
         } = &self.ready;
+        let stream = stream.into();
         let _bound = launch::bind(gpu, stream)?;
         let &Plan { count, len, .. } = plan;
         let (words, tickets) = (self.workspace_words() as usize, self.sum.plan().ticket_words());

@@ -1,14 +1,14 @@
 //! Rows that are split over several GPUs.
 
 use bytemuck::Pod;
-use cust::{memory::DeviceBuffer, stream::Stream, sys::CUstream};
+use cust::{memory::DeviceBuffer, sys::CUstream};
 use warpfold_kernels::{element::Element, stages::reduce::leaf::MOST_STATES};
 
 use super::{PreparedRow, ReadyRows, RowPlaces, launches::StatesOf};
 use crate::{
     Error, RowFault,
     gpu::{
-        Gpu, Workspace,
+        Gpu, RawStream, Workspace,
         blocking::{Uploaded, download, room_for},
         context::{self, Bound},
         launch,
@@ -62,11 +62,12 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
     /// As [`PreparedRow::launch_raw`].
     pub unsafe fn fold_raw(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         places: &RowPlaces,
         partials: u64,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
+        let stream = stream.into();
         let _bound = self.checked(stream, &[partials])?;
         // SAFETY: passed on to the caller.
         unsafe { self.rows().fold_part(stream.as_inner(), places, partials, workspace) }
@@ -82,11 +83,12 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
     /// # Safety
     ///
     /// As [`PreparedRow::launch_raw`].
-    pub unsafe fn combine_raw(&self, stream: &Stream, gathered: u64, parts: u32, combined: u64) -> Result<(), Error> {
+    pub unsafe fn combine_raw(&self, stream: impl Into<RawStream>, gathered: u64, parts: u32, combined: u64) -> Result<(), Error> {
         if parts > MOST_STATES {
             let most = MOST_STATES;
             return Err(Error::Row(RowFault::Parts { parts, most }));
         }
+        let stream = stream.into();
         let _bound = self.checked(stream, &[gathered, combined])?;
         // SAFETY: passed on to the caller.
         unsafe {
@@ -107,11 +109,12 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
     /// As [`PreparedRow::launch_raw`].
     pub unsafe fn map_raw(
         &self,
-        stream: &Stream,
+        stream: impl Into<RawStream>,
         places: &RowPlaces,
         combined: u64,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
+        let stream = stream.into();
         let _bound = self.checked(stream, &[combined])?;
         // SAFETY: passed on to the caller.
         unsafe { self.rows().map_part(stream.as_inner(), places, combined, workspace) }
@@ -122,7 +125,8 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
     }
 
     /// The context, made current; the stream is of it, and words can lie at the addresses.
-    fn checked(&self, stream: &Stream, addresses: &[u64]) -> Result<Bound<'_>, Error> {
+    fn checked(&self, stream: impl Into<RawStream>, addresses: &[u64]) -> Result<Bound<'_>, Error> {
+        let stream = stream.into();
         let bound = launch::bind(&self.rows().ready.gpu, stream)?;
         for address in addresses {
             launch::check_alignment(*address, 4)?;

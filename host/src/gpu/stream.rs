@@ -1,0 +1,55 @@
+//! Streams, whoever made them.
+
+use cust::{stream::Stream, sys::CUstream};
+
+/// A stream by its handle: one of cust's, of another library's, or one of the two that each context has.
+///
+/// ```no_run
+/// # use warpfold::gpu::RawStream;
+/// # fn handle() -> u64 { 0 }
+/// // `torch.cuda.current_stream().cuda_stream`; 0 is the null stream.
+/// let stream = unsafe { RawStream::from_raw(handle()) };
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RawStream(usize);
+
+/// CU_STREAM_PER_THREAD
+const PER_THREAD: usize = 2;
+
+impl RawStream {
+    /// The null stream of the GPU's context, which others that block wait for: most libraries' usual one.
+    pub const NULL: Self = Self(0);
+    /// The calling thread's own.
+    pub const PER_THREAD: Self = Self(PER_THREAD);
+
+    /// A stream by the driver's handle, a `CUstream` or a `cudaStream_t`.
+    ///
+    /// # Safety
+    ///
+    /// The handle is of a stream that lives as long as this is used, or of one that each context has.
+    #[must_use]
+    pub unsafe fn from_raw(handle: u64) -> Self {
+        Self(handle as usize)
+    }
+
+    /// The driver's handle.
+    #[must_use]
+    pub fn as_raw(self) -> u64 {
+        self.0 as u64
+    }
+
+    pub(super) fn as_inner(self) -> CUstream {
+        self.0 as CUstream
+    }
+
+    /// Whether it is one that each context has.
+    pub(super) fn is_any_contexts(self) -> bool {
+        self.0 <= PER_THREAD
+    }
+}
+
+impl From<&Stream> for RawStream {
+    fn from(stream: &Stream) -> Self {
+        Self(stream.as_inner() as usize)
+    }
+}

@@ -1,0 +1,290 @@
+//! Arrays by DLPack, and copies of arrays that are not aligned.
+
+use std::{
+    ffi::{CStr, c_char, c_void},
+    mem::MaybeUninit,
+    ptr, slice,
+};
+
+use pyo3::{
+    Bound, PyAny, PyErr, PyResult, Python,
+    exceptions::{PyBufferError, PyTypeError},
+    ffi, intern,
+    types::{IntoPyDict as _, PyAnyMethods as _, PyCapsule, PyCapsuleMethods as _},
+};
+use warpfold::ops::element::Type;
+
+use super::{
+    Array, Device, Hold, Library, buffer,
+    dlpack::{self, DlDevice, DlType, Exchange, Legacy, Tensor, Versioned},
+};
+use crate::dtypes;
+
+/// A tensor that was handed over: deleted when dropped.
+pub(super) enum Managed {
+    Versioned(*mut Versioned),
+    Legacy(*mut Legacy),
+}
+
+impl Drop for Managed {
+    fn drop(&mut self) {
+        // SAFETY: it was handed over, and is deleted once. Deleters of arrays may call Python: whoever drops an `Array` has it attached.
+        unsafe {
+            match *self {
+                Self::Versioned(managed) => {
+                    if let Some(deleter) = (*managed).deleter {
+                        deleter(managed);
+                    }
+                }
+                Self::Legacy(managed) => {
+                    if let Some(deleter) = (*managed).deleter {
+                        deleter(managed);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<'py> Array<'py> {
+    pub(super) fn read(object: &Bound<'py, PyAny>, library: Library) -> PyResult<Self> {
+        match library {
+            Library::Numpy | Library::Buffer => buffer::read(object, library),
+            Library::Exchange(exchange) => exchanged(object, exchange),
+            Library::Dlpack => by_capsule(object),
+            Library::Dask => Err(PyTypeError::new_err("a dask array has no elements before it is computed")),
+        }
+    }
+
+    /// Whether an array of truths in host memory has bytes other than 0 and 1, as views of other arrays can have.
+    pub(super) fn has_odd_truths(&self) -> PyResult<bool> {
+        if self.element != Type::Bool || self.device != Device::Cpu {
+            return Ok(false);
+        }
+        let (low, len) = self.reach()?;
+        if len == 0 {
+            return Ok(false);
+        }
+        // SAFETY: as in `Array::view`.
+        let bytes: &[u8] = unsafe { slice::from_raw_parts((self.first as i64 + low) as *const u8, len) };
+        Ok(bytes.iter().fold(0, |or, byte| or | byte) > 1)
+    }
+
+    /// A copy of truths, in C order, of bytes 0 and 1.
+    pub(super) fn in_order_copy(mut self) -> PyResult<Self> {
+        let mut copy = copied(self.first, &self.shape, &self.strides, self.element);
+        for byte in bytemuck::cast_slice_mut::<u128, u8>(&mut copy) {
+            *byte = u8::from(*byte != 0);
+        }
+        self.first = copy.as_ptr() as usize;
+        self.strides = c_strides(&self.shape);
+        self.hold = Hold::Copy(copy);
+        Ok(self)
+    }
+
+    /// Of a tensor, which `hold` or the object keeps.
+    fn of_tensor(
+        object: &Bound<'py, PyAny>,
+        library: Library,
+        tensor: &Tensor,
+        is_writable: bool,
+        hold: Hold,
+    ) -> PyResult<Self> {
+        let DlType { code, bits, lanes } = tensor.element;
+        let element = dtypes::of_dlpack(code, bits).filter(|_| lanes == 1).ok_or_else(|| {
+            PyTypeError::new_err(format!("an array of DLPack's type {code} of {bits} bits is none of numbers that warpfold has"))
+        })?;
+        let device = match tensor.device.kind {
+            dlpack::CPU | dlpack::CUDA_HOST => Device::Cpu,
+            dlpack::CUDA | dlpack::CUDA_MANAGED => Device::Cuda(tensor.device.index as usize),
+            other => {
+                return Err(PyTypeError::new_err(format!("an array on a device of DLPack's kind {other}: warpfold has CPUs and CUDA")));
+            }
+        };
+        let axes = tensor.axes as usize;
+        let numbers = |from: *mut i64| -> &[i64] {
+            if axes == 0 || from.is_null() {
+                return &[];
+            }
+            // SAFETY: DLPack says that there are as many as axes.
+            unsafe { slice::from_raw_parts(from, axes) }
+        };
+        let shape: Vec<u64> = numbers(tensor.shape).iter().map(|extent| *extent as u64).collect();
+        let strides = if tensor.strides.is_null() {
+            c_strides(&shape)
+        } else {
+            numbers(tensor.strides).to_vec()
+        };
+        let first = tensor.data as usize + tensor.byte_offset as usize;
+        let array = Self {
+            object: object.clone(),
+            library,
+            element,
+            device,
+            shape,
+            strides,
+            first,
+            is_writable,
+            hold,
+        };
+        if !first.is_multiple_of(buffer::alignment(element)) && !array.shape.contains(&0) {
+            return Err(PyBufferError::new_err("an array whose elements are not aligned"));
+        }
+        Ok(if array.has_odd_truths()? { array.in_order_copy()? } else { array })
+    }
+}
+
+/// A tensor of a library with exchange functions, borrowed: the object keeps it.
+fn exchanged<'py>(object: &Bound<'py, PyAny>, exchange: &'static Exchange) -> PyResult<Array<'py>> {
+    let library = Library::Exchange(exchange);
+    if let Some(borrowed) = exchange.borrowed {
+        let mut tensor = MaybeUninit::<Tensor>::uninit();
+        // SAFETY: the object is of the type that has these functions, and there is room for a tensor.
+        let code = unsafe { borrowed(object.as_ptr().cast(), tensor.as_mut_ptr()) };
+        if code != 0 {
+            return Err(PyErr::fetch(object.py()));
+        }
+        // SAFETY: filled where it answers 0. Its numbers live as long as nobody else runs: they are copied at once.
+        let tensor = unsafe { tensor.assume_init() };
+        return Array::of_tensor(object, library, &tensor, true, Hold::Object);
+    }
+    let mut managed = ptr::null_mut();
+    // SAFETY: as above.
+    let code = unsafe { (exchange.owned)(object.as_ptr().cast(), &mut managed) };
+    if code != 0 {
+        return Err(PyErr::fetch(object.py()));
+    }
+    let hold = Hold::Dlpack(Managed::Versioned(managed));
+    // SAFETY: it was handed over, and `hold` keeps it.
+    let managed = unsafe { &*managed };
+    Array::of_tensor(object, library, &managed.tensor, managed.flags & dlpack::READ_ONLY == 0, hold)
+}
+
+/// An array by `__dlpack__`.
+fn by_capsule<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
+    let py = object.py();
+    let name = intern!(py, "__dlpack__");
+    let newest = [("max_version", (dlpack::MAJOR, 1_u32))].into_py_dict(py)?;
+    let capsule = match object.call_method(name, (), Some(&newest)) {
+        Ok(capsule) => capsule,
+        // Libraries from before DLPack 1 know no such argument.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => object.call_method0(name)?,
+        Err(error) => return Err(error),
+    };
+    let capsule = capsule.cast_into::<PyCapsule>()?;
+    let rename = |to: &'static CStr| {
+        // SAFETY: a capsule, and a static name.
+        unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), to.as_ptr()) };
+    };
+    if let Ok(pointer) = capsule.pointer_checked(Some(dlpack::VERSIONED)) {
+        let managed = pointer.cast::<Versioned>().as_ptr();
+        rename(dlpack::USED_VERSIONED);
+        let hold = Hold::Dlpack(Managed::Versioned(managed));
+        // SAFETY: the capsule's name says what it points to, and it was taken.
+        let managed = unsafe { &*managed };
+        if managed.version.major != dlpack::MAJOR {
+            return Err(PyBufferError::new_err(format!("DLPack {} is not known here", managed.version.major)));
+        }
+        let is_writable = managed.flags & dlpack::READ_ONLY == 0;
+        return Array::of_tensor(object, Library::Dlpack, &managed.tensor, is_writable, hold);
+    }
+    let managed = capsule.pointer_checked(Some(dlpack::LEGACY))?.cast::<Legacy>().as_ptr();
+    rename(dlpack::USED_LEGACY);
+    let hold = Hold::Dlpack(Managed::Legacy(managed));
+    // SAFETY: as above.
+    Array::of_tensor(object, Library::Dlpack, unsafe { &(*managed).tensor }, true, hold)
+}
+
+/// A new tensor of a library with exchange functions, in host memory.
+pub(super) fn made<'py>(
+    py: Python<'py>,
+    exchange: &Exchange,
+    element: Type,
+    shape: &[u64],
+    bytes: &[u8],
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut extents: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
+    let (code, bits) = dtypes::to_dlpack(element);
+    let mut prototype = Tensor {
+        data: ptr::null_mut(),
+        device: DlDevice {
+            kind: dlpack::CPU,
+            index: 0,
+        },
+        axes: extents.len() as i32,
+        element: DlType { code, bits, lanes: 1 },
+        shape: extents.as_mut_ptr(),
+        strides: ptr::null_mut(),
+        byte_offset: 0,
+    };
+    let mut text = String::new();
+    let mut managed: *mut Versioned = ptr::null_mut();
+    // SAFETY: the prototype lives past the call; the text is what `set_error` expects.
+    let code = unsafe { (exchange.allocate)(&mut prototype, &mut managed, ptr::from_mut(&mut text).cast(), set_error) };
+    if code != 0 || managed.is_null() {
+        return Err(PyBufferError::new_err(text));
+    }
+    if !bytes.is_empty() {
+        // SAFETY: a new tensor in host memory, in C order, as large as its shape says; nobody else knows it.
+        unsafe {
+            let tensor = &(*managed).tensor;
+            let data = tensor.data.cast::<u8>().add(tensor.byte_offset as usize);
+            slice::from_raw_parts_mut(data, bytes.len()).copy_from_slice(bytes);
+        }
+    }
+    let mut object = ptr::null_mut();
+    // SAFETY: the tensor is handed over, whatever is answered.
+    let code = unsafe { (exchange.to_object)(managed, &mut object) };
+    if code != 0 {
+        return Err(PyErr::fetch(py));
+    }
+    // SAFETY: a new reference to an object.
+    Ok(unsafe { Bound::from_owned_ptr(py, object.cast()) })
+}
+
+/// Keeps what an allocator says.
+unsafe extern "C" fn set_error(context: *mut c_void, kind: *const c_char, message: *const c_char) {
+    // SAFETY: the context is the text of `made`, and both are C strings.
+    unsafe {
+        let text = &mut *context.cast::<String>();
+        let [kind, message] = [kind, message].map(|part| CStr::from_ptr(part).to_string_lossy());
+        *text = format!("{kind}: {message}");
+    }
+}
+
+/// The steps of an array in C order.
+pub(super) fn c_strides(shape: &[u64]) -> Vec<i64> {
+    let mut step = 1;
+    let mut strides: Vec<i64> = shape
+        .iter()
+        .rev()
+        .map(|extent| {
+            let next = step * (*extent).max(1) as i64;
+            std::mem::replace(&mut step, next)
+        })
+        .collect();
+    strides.reverse();
+    strides
+}
+
+/// A copy in C order of elements at those steps in bytes.
+pub(super) fn copied(first: usize, shape: &[u64], steps: &[i64], element: Type) -> Vec<u128> {
+    let bytes = element.bytes();
+    let len: u64 = shape.iter().product();
+    let mut copy = vec![0_u128; (len as usize * bytes).div_ceil(16).max(1)];
+    let mut index = vec![0_u64; shape.len()];
+    let places = bytemuck::cast_slice_mut::<u128, u8>(&mut copy).chunks_exact_mut(bytes);
+    for place in places.take(len as usize) {
+        let at: i64 = index.iter().zip(steps).map(|(i, step)| *i as i64 * step).sum();
+        // SAFETY: its library says that this element is the array's.
+        place.copy_from_slice(unsafe { slice::from_raw_parts((first as i64 + at) as *const u8, bytes) });
+        for (i, extent) in index.iter_mut().zip(shape).rev() {
+            *i += 1;
+            if *i < *extent {
+                break;
+            }
+            *i = 0;
+        }
+    }
+    copy
+}

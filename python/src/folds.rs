@@ -1,0 +1,135 @@
+//! Functions of the library's table, each found once, their types forgotten.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use pyo3::{PyResult, Python};
+use warpfold::{
+    dynamic::{Accuracy, AnswerType, Answers, Arrays, Choice, Function, InTable, Target, find},
+    fold::Extent,
+    ops::{
+        AnyOp,
+        element::{Type, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
+    },
+};
+
+use crate::{arrays::Array, errors};
+
+/// Bytes from which on other Python threads run meanwhile: below, letting them takes longer than it gains.
+const ALONE: u64 = 64 << 10;
+
+/// A function of elements of one type, which one being forgotten.
+pub trait AnyFold: Send + Sync {
+    /// What is known of the operator.
+    fn op(&self) -> &AnyOp;
+    /// What its answers are.
+    fn answer(&self) -> AnswerType;
+    /// Folds an array in host memory, with a second one or under a mask, as its operator has it.
+    fn on_cpu(&self, py: Python<'_>, x: &Array<'_>, second: Second<'_, '_>, extent: Extent<'_>) -> PyResult<Answers>;
+}
+
+/// What is folded with an array.
+#[derive(Clone, Copy)]
+pub enum Second<'a, 'py> {
+    Nothing,
+    Array(&'a Array<'py>),
+    Mask(&'a Array<'py>),
+}
+
+struct Of<T>(Box<dyn Function<T>>);
+
+impl<T: InTable> AnyFold for Of<T> {
+    fn op(&self) -> &AnyOp {
+        self.0.op()
+    }
+    fn answer(&self) -> AnswerType {
+        self.0.answer()
+    }
+    fn on_cpu(&self, py: Python<'_>, x: &Array<'_>, second: Second<'_, '_>, extent: Extent<'_>) -> PyResult<Answers> {
+        // Of one axis there is nothing to be worked out; both must be then.
+        let is_like = |other: &Array<'_>| other.shape == x.shape && other.is_in_order();
+        let as_one_axis = matches!(extent, Extent::Whole | Extent::In(_))
+            && match second {
+                Second::Nothing => true,
+                Second::Array(other) | Second::Mask(other) => x.is_in_order() && is_like(other),
+            };
+        let arrays = Arrays::one(x.view::<T>(as_one_axis)?);
+        let arrays = match second {
+            Second::Nothing => arrays,
+            Second::Array(other) => arrays.with(other.view::<T>(as_one_axis)?),
+            Second::Mask(mask) => arrays.masked(mask.mask(as_one_axis)?),
+        };
+        let fold = || self.0.answers(&Target::Cpu, &arrays, extent);
+        let answers = if x.bytes() > ALONE { py.detach(fold) } else { fold() };
+        answers.map_err(errors::of)
+    }
+}
+
+/// What a function was found by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Asked {
+    pub op: &'static str,
+    pub element: Type,
+    pub masked: bool,
+    pub ignores_nan: bool,
+    pub accuracy: Accuracy,
+    /// Bits of a correction or of a power.
+    pub parameter: Option<u64>,
+}
+
+/// So many are kept; past that all are found anew.
+const MOST: usize = 4096;
+
+static FOUND: Mutex<Option<HashMap<Asked, Arc<dyn AnyFold>>>> = Mutex::new(None);
+
+/// The function that is asked for, if there is one.
+pub fn function(asked: &Asked) -> Option<Arc<dyn AnyFold>> {
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = found.get_or_insert_default();
+    if let Some(function) = found.get(asked) {
+        return Some(function.clone());
+    }
+    let function = of_type(asked)?;
+    if found.len() >= MOST {
+        found.clear();
+    }
+    found.insert(*asked, function.clone());
+    Some(function)
+}
+
+fn of_type(asked: &Asked) -> Option<Arc<dyn AnyFold>> {
+    fn of<T: InTable>(asked: &Asked) -> Option<Arc<dyn AnyFold>> {
+        let number = asked.parameter.map(f64::from_bits);
+        let choice = Choice {
+            name: asked.op,
+            masked: asked.masked,
+            ignores_nan: asked.ignores_nan,
+            accuracy: asked.accuracy,
+            correction: number,
+            power: number,
+        };
+        Some(Arc::new(Of(find::<T>(&choice)?)))
+    }
+    match asked.element {
+        Type::Bool => of::<bool>(asked),
+        Type::I8 => of::<i8>(asked),
+        Type::I16 => of::<i16>(asked),
+        Type::I32 => of::<i32>(asked),
+        Type::I64 => of::<i64>(asked),
+        Type::U8 => of::<u8>(asked),
+        Type::U16 => of::<u16>(asked),
+        Type::U32 => of::<u32>(asked),
+        Type::U64 => of::<u64>(asked),
+        Type::F16 => of::<f16>(asked),
+        Type::Bf16 => of::<bf16>(asked),
+        Type::F32 => of::<f32>(asked),
+        Type::F64 => of::<f64>(asked),
+        Type::F8E4M3 => of::<f8e4m3>(asked),
+        Type::F8E5M2 => of::<f8e5m2>(asked),
+        Type::Complex64 => of::<complex64>(asked),
+        Type::Complex128 => of::<complex128>(asked),
+        Type::Complex32 => None,
+    }
+}

@@ -1,0 +1,73 @@
+//! What keywords say.
+
+use pyo3::{
+    Bound, FromPyObject, PyAny, PyResult,
+    exceptions::{PyTypeError, PyValueError},
+    types::{PyAnyMethods as _, PyTuple, PyTupleMethods as _},
+};
+use warpfold::{dynamic::Accuracy, layout::Axes};
+
+/// `axis`: none, one, or a tuple of them.
+pub fn axes(axis: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Axes>> {
+    let Some(axis) = axis else {
+        return Ok(None);
+    };
+    if let Ok(tuple) = axis.cast::<PyTuple>() {
+        let axes: Vec<i64> = tuple.iter().map(|axis| one(&axis)).collect::<PyResult<_>>()?;
+        return Ok(Some(Axes::of(&axes)));
+    }
+    Ok(Some(Axes::of(&[one(axis)?])))
+}
+
+fn one(axis: &Bound<'_, PyAny>) -> PyResult<i64> {
+    let wrong = || PyTypeError::new_err(format!("axis: {} is no integer, nor a tuple of them", text(axis)));
+    axis.extract().map_err(|_| wrong())
+}
+
+fn text(value: &Bound<'_, PyAny>) -> String {
+    value.repr().map_or_else(|_| "it".to_owned(), |text| text.to_string())
+}
+
+/// What becomes of NaN.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub enum Nan {
+    #[default]
+    Propagate,
+    Ignore,
+}
+
+/// Which of equals is answered.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub enum Ties {
+    #[default]
+    First,
+    Last,
+}
+
+/// How sums and means are rounded.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub struct Rounding(pub Accuracy);
+
+macro_rules! words {
+    ($($option:ty, $argument:literal: $($word:literal => $value:expr),*;)*) => {
+        $(impl<'py> FromPyObject<'_, 'py> for $option {
+            type Error = pyo3::PyErr;
+            fn extract(value: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+                let word: String = value.extract()?;
+                match &*word {
+                    $($word => Ok($value),)*
+                    _ => Err(PyValueError::new_err(format!(
+                        "{word:?} is none of {}", [$($word),*].join(", ")
+                    ))),
+                }
+            }
+        })*
+    };
+}
+
+words! {
+    Nan, "nan": "propagate" => Self::Propagate, "ignore" => Self::Ignore;
+    Ties, "ties": "first" => Self::First, "last" => Self::Last;
+    Rounding, "accuracy": "native" => Self(Accuracy::Native), "compensated" => Self(Accuracy::Compensated),
+        "wide" => Self(Accuracy::Wide), "exact" => Self(Accuracy::Exact);
+}

@@ -1,0 +1,420 @@
+//! The reductions, as the array API and NumPy call them.
+
+use pyo3::{
+    Bound, PyAny, PyResult, Python,
+    exceptions::{PyTypeError, PyValueError},
+    intern, pyfunction,
+    types::{PyAnyMethods as _, PyDict, PyDictMethods as _},
+};
+use warpfold::{
+    dynamic::{Accuracy, Answers},
+    fold::Extent,
+    layout::Axes,
+    ops::element::Type,
+};
+
+use crate::{
+    answers,
+    arrays::{Array, Device},
+    dtypes, errors,
+    folds::{self, AnyFold, Asked, Second},
+    options::{self, Nan, Rounding, Ties},
+};
+
+/// A call: an operator of the table, an array, and what keywords say.
+struct Call<'a, 'py> {
+    /// The Python function.
+    name: &'static str,
+    /// The operator's name in the table.
+    op: &'static str,
+    x: &'a Bound<'py, PyAny>,
+    axis: Option<&'a Bound<'py, PyAny>>,
+    keepdims: bool,
+    second: Option<&'a Bound<'py, PyAny>>,
+    mask: Option<&'a Bound<'py, PyAny>>,
+    nan: Nan,
+    accuracy: Accuracy,
+    dtype: Option<&'a Bound<'py, PyAny>>,
+    parameter: Option<f64>,
+    out: Option<&'a Bound<'py, PyAny>>,
+    /// The type that unsigned answers are had as: indices and counts are int64.
+    as_type: Option<Type>,
+}
+
+impl<'a, 'py> Call<'a, 'py> {
+    fn new(name: &'static str, op: &'static str, x: &'a Bound<'py, PyAny>) -> Self {
+        Self {
+            name,
+            op,
+            x,
+            axis: None,
+            keepdims: false,
+            second: None,
+            mask: None,
+            nan: Nan::Propagate,
+            accuracy: Accuracy::Native,
+            dtype: None,
+            parameter: None,
+            out: None,
+            as_type: None,
+        }
+    }
+
+    fn answered(self) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.x.py();
+        if Array::is_lazy(self.x) {
+            return self.by_dask(py);
+        }
+        let mut x = Array::of(self.x, "x")?;
+        let (mut accuracy, mut as_type) = (self.accuracy, self.as_type);
+        if let Some(dtype) = dtypes::asked(self.dtype)? {
+            (x, accuracy) = cast(x, dtype, self.op, accuracy)?;
+            as_type = Some(dtype);
+        }
+        let mask = self.mask.map(|mask| Array::of(mask, "where")).transpose()?;
+        if let Some(wrong) = mask.as_ref().filter(|mask| mask.element != Type::Bool) {
+            let name = dtypes::name(wrong.element);
+            return Err(PyTypeError::new_err(format!("where: a mask is of bool, and this is of {name}")));
+        }
+        let second = self.second.map(|second| Array::of(second, "y")).transpose()?;
+        if let Some(wrong) = second.as_ref().filter(|second| second.element != x.element) {
+            let (first, second) = (dtypes::name(x.element), dtypes::name(wrong.element));
+            return Err(PyTypeError::new_err(format!("y: it is of {second}, and x of {first}")));
+        }
+        let asked = Asked {
+            op: self.op,
+            element: x.element,
+            masked: mask.is_some(),
+            ignores_nan: self.nan == Nan::Ignore,
+            accuracy,
+            parameter: self.parameter.map(f64::to_bits),
+        };
+        let function = folds::function(&asked).ok_or_else(|| self.none(&asked))?;
+        let beside = match (&mask, &second) {
+            (Some(mask), _) => Second::Mask(mask),
+            (_, Some(second)) => Second::Array(second),
+            _ => Second::Nothing,
+        };
+        let axes = options::axes(self.axis)?;
+        let answers = self.folded(py, &*function, &x, beside, axes)?;
+        let answer = function.answer();
+        // Of integers alone: floats are rounded nowhere but in the operator.
+        let as_type = as_type.filter(|to| to.is_float() == answer.element.is_float() && answer.element != Type::Bool);
+        answers::made(&x, answer, answers, as_type, self.out)
+    }
+
+    fn folded(
+        &self,
+        py: Python<'py>,
+        function: &dyn AnyFold,
+        x: &Array<'py>,
+        second: Second<'_, 'py>,
+        axes: Option<Axes>,
+    ) -> PyResult<Answers> {
+        for other in [second] {
+            if let Second::Array(other) | Second::Mask(other) = other
+                && other.device != x.device
+            {
+                return Err(PyValueError::new_err(format!("x is on {:?}, and what is folded with it on {:?}", x.device, other.device)));
+            }
+        }
+        if let Device::Cuda(index) = x.device {
+            return Err(errors::DeviceError::new_err(format!("x is on CUDA device {index}")));
+        }
+        match axes {
+            Some(axes) => {
+                let axes = if self.keepdims { axes.keepdim() } else { axes };
+                function.on_cpu(py, x, second, Extent::Along(&axes))
+            }
+            None => {
+                let mut answers = function.on_cpu(py, x, second, Extent::Whole)?;
+                answers.shape = vec![1; if self.keepdims { x.shape.len() } else { 0 }];
+                Ok(answers)
+            }
+        }
+    }
+
+    /// That the table has no such operator.
+    fn none(&self, asked: &Asked) -> pyo3::PyErr {
+        let (name, of) = (self.name, dtypes::name(asked.element));
+        let has = |asked: Asked| folds::function(&asked).is_some();
+        let native = Asked {
+            accuracy: Accuracy::Native,
+            ..*asked
+        };
+        let text = if !has(Asked { masked: false, ignores_nan: false, ..native }) {
+            format!("{name} has no meaning for {of}")
+        } else if asked.masked && !has(Asked { ignores_nan: false, ..native }) {
+            format!("where: {name} of {of} takes no mask")
+        } else if asked.ignores_nan && !has(native) {
+            format!("nan: {name} of {of} cannot leave NaN out")
+        } else {
+            format!(
+                "accuracy: {name} of {of} is not computed so here: sums and means are, of float32 compensated, wide and exact, of float64 \
+                 compensated and exact, of float16 and bfloat16 wide; under a mask sums; and none while NaN is ignored"
+            )
+        };
+        PyTypeError::new_err(text)
+    }
+
+    /// A dask array goes to `warpfold.dask`.
+    fn by_dask(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let keywords = PyDict::new(py);
+        keywords.set_item(intern!(py, "axis"), self.axis)?;
+        keywords.set_item(intern!(py, "keepdims"), self.keepdims)?;
+        py.import("warpfold.dask")?.call_method(self.name, (self.x,), Some(&keywords))
+    }
+}
+
+/// An array whose elements are cast before they are summed, as the array API has it: to float64 by carrying them so, which reads them once.
+fn cast<'py>(x: Array<'py>, dtype: Type, op: &str, accuracy: Accuracy) -> PyResult<(Array<'py>, Accuracy)> {
+    let is_integer = |element: Type| !element.is_float() && !element.is_complex();
+    let is_narrow = matches!(x.element, Type::F16 | Type::Bf16 | Type::F32);
+    if x.element == dtype {
+        return Ok((x, accuracy));
+    }
+    if dtype == Type::F64 && is_narrow && accuracy == Accuracy::Native && matches!(op, "sum" | "mean") {
+        return Ok((x, Accuracy::InF64));
+    }
+    // Integers are summed in 64 bits, of which a narrower type has the low ones.
+    if is_integer(x.element) && is_integer(dtype) && dtype != Type::Bool && x.element.is_signed() == dtype.is_signed() {
+        return Ok((x, accuracy));
+    }
+    Ok((x.cast(dtype)?, accuracy))
+}
+
+macro_rules! keywords {
+    () => {
+        "\n\naxis: an integer, a tuple of them, or None for all axes. keepdims: keep them, each with one index.\n\
+         where: a mask of bool that broadcasts to x; what is not selected never shows.\n\
+         out: an array that the answer is written to, of its shape and type."
+    };
+}
+
+/// Functions of one array, and what they take beside.
+macro_rules! reductions {
+    ($($doc:literal $name:ident = $op:literal $(as $as_type:ident)?;)*) => {
+        $(
+            #[doc = concat!($doc, keywords!())]
+            #[pyfunction]
+            #[pyo3(signature = (x, /, *, axis=None, keepdims=false, r#where=None, out=None))]
+            pub fn $name<'py>(
+                x: &Bound<'py, PyAny>,
+                axis: Option<&Bound<'py, PyAny>>,
+                keepdims: bool,
+                r#where: Option<&Bound<'py, PyAny>>,
+                out: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                #[allow(unused_mut, unused_assignments)]
+                let mut as_type = None;
+                $(as_type = Some(Type::$as_type);)?
+                Call { axis, keepdims, mask: r#where, out, as_type, ..Call::new(stringify!($name), $op, x) }.answered()
+            }
+        )*
+    };
+}
+
+reductions! {
+    "Whether any element is not zero; a NaN is not. False over nothing." any = "any";
+    "Whether no element is zero; a NaN is not. True over nothing." all = "all";
+    "How many elements are not zero, as int64; a NaN is not." count_nonzero = "count-nonzero" as I64;
+    "How many elements are NaN, as int64." count_nan = "count-nan" as I64;
+    "How many elements are infinite, as int64." count_inf = "count-inf" as I64;
+    "The sum of squares, summed in float64 and rounded once. 0 over nothing." sum_of_squares = "sumsq";
+    "The logarithm of the sum of exponentials, without overflow. -inf over nothing." logsumexp = "logsumexp";
+    "The skewness of the elements themselves, without a correction for bias. NaN where no two differ." skew = "skew";
+    "The excess kurtosis of the elements themselves, without a correction for bias. NaN where no two differ." kurtosis = "kurtosis";
+    "The bits that all integers have." bitwise_and = "bit-and";
+    "The bits that any integer has." bitwise_or = "bit-or";
+    "The bits that an odd number of integers have." bitwise_xor = "bit-xor";
+    "The smallest and the largest element, in one pass, as a tuple." minmax = "minmax";
+    "The indices of the smallest and of the largest element, in one pass, as a tuple of int64." argminmax = "argminmax" as I64;
+}
+
+/// The same, with a policy for NaN.
+macro_rules! of_numbers {
+    ($($doc:literal $name:ident = $op:literal;)*) => {
+        $(
+            #[doc = concat!($doc, "\n\nnan: \"propagate\", or \"ignore\" to leave NaN out.", keywords!())]
+            #[pyfunction]
+            #[pyo3(signature = (x, /, *, axis=None, keepdims=false, r#where=None, nan=Nan::Propagate, out=None))]
+            pub fn $name<'py>(
+                x: &Bound<'py, PyAny>,
+                axis: Option<&Bound<'py, PyAny>>,
+                keepdims: bool,
+                r#where: Option<&Bound<'py, PyAny>>,
+                nan: Nan,
+                out: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                Call { axis, keepdims, mask: r#where, nan, out, ..Call::new(stringify!($name), $op, x) }.answered()
+            }
+        )*
+    };
+}
+
+of_numbers! {
+    "The smallest element; NaN if there is one. An error over nothing." min = "min";
+    "The largest element; NaN if there is one. An error over nothing." max = "max";
+}
+
+/// The same, of sums and products.
+macro_rules! of_sums {
+    ($($doc:literal $name:ident = $op:literal;)*) => {
+        $(
+            #[doc = concat!(
+                $doc,
+                "\n\ndtype: the type that elements are cast to first, and that of the answer.\n\
+                 accuracy: \"native\", \"compensated\", \"wide\" or \"exact\".\n\
+                 nan: \"propagate\", or \"ignore\" to leave NaN out.",
+                keywords!()
+            )]
+            #[pyfunction]
+            #[pyo3(signature = (
+                x, /, *, axis=None, dtype=None, keepdims=false, r#where=None, nan=Nan::Propagate, accuracy=Rounding::default(), out=None
+            ))]
+            #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
+            pub fn $name<'py>(
+                x: &Bound<'py, PyAny>,
+                axis: Option<&Bound<'py, PyAny>>,
+                dtype: Option<&Bound<'py, PyAny>>,
+                keepdims: bool,
+                r#where: Option<&Bound<'py, PyAny>>,
+                nan: Nan,
+                accuracy: Rounding,
+                out: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let Rounding(accuracy) = accuracy;
+                Call { axis, dtype, keepdims, mask: r#where, nan, accuracy, out, ..Call::new(stringify!($name), $op, x) }.answered()
+            }
+        )*
+    };
+}
+
+of_sums! {
+    "The sum, pairwise. Integers and bool are summed in 64 bits, and wrap around there. 0 over nothing." sum = "sum";
+    "The product, pairwise. Integers are multiplied in 64 bits, and wrap around there. 1 over nothing." prod = "prod";
+    "The arithmetic mean: the sum, divided once. That of integers is float64. NaN over nothing." mean = "mean";
+}
+
+/// Those that divide by the number of elements less a correction.
+macro_rules! of_deviations {
+    ($($doc:literal $name:ident = $op:literal;)*) => {
+        $(
+            #[doc = concat!(
+                $doc,
+                "\n\ncorrection: what is taken off the number of elements to divide by.\n\
+                 nan: \"propagate\", or \"ignore\" to leave NaN out.",
+                keywords!()
+            )]
+            #[pyfunction]
+            #[pyo3(signature = (x, /, *, axis=None, correction=0.0, keepdims=false, r#where=None, nan=Nan::Propagate, out=None))]
+            pub fn $name<'py>(
+                x: &Bound<'py, PyAny>,
+                axis: Option<&Bound<'py, PyAny>>,
+                correction: f64,
+                keepdims: bool,
+                r#where: Option<&Bound<'py, PyAny>>,
+                nan: Nan,
+                out: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let parameter = Some(correction);
+                Call { axis, keepdims, mask: r#where, nan, parameter, out, ..Call::new(stringify!($name), $op, x) }.answered()
+            }
+        )*
+    };
+}
+
+of_deviations! {
+    "The variance, divided by n - correction: by n unless it is said, as the array API and NumPy have it. NaN where that is not above 0."
+    var = "var";
+    "The standard deviation, divided by n - correction: by n unless it is said, as the array API and NumPy have it." std = "std";
+    "The mean and the variance, in one pass, as a tuple; the variance divided by n - correction, by n unless it is said." meanvar = "meanvar";
+}
+
+/// Those that answer an index.
+macro_rules! of_indices {
+    ($($doc:literal $name:ident = $first:literal or $last:literal;)*) => {
+        $(
+            #[doc = concat!(
+                $doc,
+                "\n\nties: which of equals, \"first\" or \"last\". nan: \"propagate\", or \"ignore\" to leave NaN out.",
+                keywords!()
+            )]
+            #[pyfunction]
+            #[pyo3(signature = (x, /, *, axis=None, keepdims=false, r#where=None, nan=Nan::Propagate, ties=Ties::First, out=None))]
+            pub fn $name<'py>(
+                x: &Bound<'py, PyAny>,
+                axis: Option<&Bound<'py, PyAny>>,
+                keepdims: bool,
+                r#where: Option<&Bound<'py, PyAny>>,
+                nan: Nan,
+                ties: Ties,
+                out: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let op = if ties == Ties::Last { $last } else { $first };
+                let as_type = Some(Type::I64);
+                Call { axis, keepdims, mask: r#where, nan, out, as_type, ..Call::new(stringify!($name), op, x) }.answered()
+            }
+        )*
+    };
+}
+
+of_indices! {
+    "The index of the smallest element, as int64: of the first NaN if there is one. An error over nothing; -1 where nothing is selected."
+    argmin = "argmin" or "argmin-last";
+    "The index of the largest element, as int64: of the first NaN if there is one. An error over nothing; -1 where nothing is selected."
+    argmax = "argmax" or "argmax-last";
+}
+
+/// Those of two arrays.
+macro_rules! of_two {
+    ($($doc:literal $name:ident;)*) => {
+        $(
+            #[doc = concat!($doc, "\n\ny: an array of the type and the shape of x.", keywords!())]
+            #[pyfunction]
+            #[pyo3(signature = (x, y, /, *, axis=None, keepdims=false, out=None))]
+            pub fn $name<'py>(
+                x: &Bound<'py, PyAny>,
+                y: &Bound<'py, PyAny>,
+                axis: Option<&Bound<'py, PyAny>>,
+                keepdims: bool,
+                out: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                Call { axis, keepdims, second: Some(y), out, ..Call::new(stringify!($name), stringify!($name), x) }.answered()
+            }
+        )*
+    };
+}
+
+of_two! {
+    "The dot product of two arrays: the sum of products, pairwise. 0 over nothing." dot;
+    "The cosine of the angle between two arrays, summed in float64. NaN where one is all zeros." cosine;
+}
+
+/// A norm: of ord 1, 2 or inf, or any other power above 0. 0 over nothing.
+///
+/// axis: an integer, a tuple of them, or None for all axes. keepdims: keep them, each with one index.
+/// where: a mask of bool that broadcasts to x. out: an array that the answer is written to.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, ord=2.0, axis=None, keepdims=false, r#where=None, out=None))]
+pub fn norm<'py>(
+    x: &Bound<'py, PyAny>,
+    ord: f64,
+    axis: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    r#where: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (op, parameter) = match ord {
+        1.0 => ("l1", None),
+        2.0 => ("l2", None),
+        f64::INFINITY => ("linf", None),
+        power if power.is_finite() && power > 0.0 => ("lp", Some(power)),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "ord: {ord} is no power above 0; of 0 there is count_nonzero, of -inf min(abs(x))"
+            )));
+        }
+    };
+    Call { axis, keepdims, mask: r#where, parameter, out, ..Call::new("norm", op, x) }.answered()
+}

@@ -49,8 +49,14 @@ fn index(element: Type, bytes: Vec<u8>) -> (Type, Vec<u8>) {
 fn cut(bytes: &[u8], from: Type, to: Type) -> Vec<u8> {
     let (from_bytes, to_bytes) = (from.bytes(), to.bytes());
     let each = |number: &[u8]| -> Vec<u8> {
-        let fill = if from.is_signed() && number[from_bytes - 1] >= 128 { 255 } else { 0 };
-        (0..to_bytes).map(|byte| number.get(byte).copied().unwrap_or(fill)).collect()
+        let fill = if from.is_signed() && number[from_bytes - 1] >= 128 {
+            255
+        } else {
+            0
+        };
+        (0..to_bytes)
+            .map(|byte| number.get(byte).copied().unwrap_or(fill))
+            .collect()
     };
     bytes.chunks_exact(from_bytes).flat_map(each).collect()
 }

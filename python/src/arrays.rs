@@ -13,7 +13,7 @@ mod read;
 
 use std::{
     collections::HashMap,
-    slice,
+    fmt, slice,
     sync::{Mutex, PoisonError},
 };
 
@@ -22,16 +22,30 @@ use pyo3::{
     exceptions::{PyBufferError, PyTypeError, PyValueError},
     types::{PyAnyMethods as _, PyCapsule, PyCapsuleMethods as _, PyType, PyTypeMethods as _},
 };
-use warpfold::{View, layout::Layout, ops::element::{Element, Type}};
+use warpfold::{
+    View,
+    layout::Layout,
+    ops::element::{Element, Type},
+};
 
 use crate::{dtypes, errors};
 pub use owned::Owned;
+pub use read::New;
 
 /// Where an array's elements are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Device {
     Cpu,
     Cuda(usize),
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu => write!(f, "cpu"),
+            Self::Cuda(index) => write!(f, "cuda:{index}"),
+        }
+    }
 }
 
 /// A library's arrays: how they are read, and how new ones are made.
@@ -66,6 +80,7 @@ pub struct Array<'py> {
 }
 
 /// What is to be released once an array was read.
+#[expect(dead_code, reason = "it is there to be dropped")]
 enum Hold {
     /// The object itself keeps it.
     Object,
@@ -99,7 +114,9 @@ impl Library {
     }
 
     fn found(class: &Bound<'_, PyType>, object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let module = class.module().map_or_else(|_| String::new(), |module| module.to_string());
+        let module = class
+            .module()
+            .map_or_else(|_| String::new(), |module| module.to_string());
         let root = module.split('.').next().unwrap_or_default();
         if let Some(exchange) = exchange_of(class)? {
             return Ok(Self::Exchange(exchange));
@@ -182,37 +199,66 @@ impl<'py> Array<'py> {
     ///
     /// `ValueError` of shapes that overflow.
     pub fn view<T: Element>(&self, as_one_axis: bool) -> PyResult<View<'_, T>> {
-        assert!(T::TYPE == self.element && self.device == Device::Cpu, "of another type");
-        let (low, len) = self.reach()?;
+        let is_mask = T::TYPE == Type::U8 && self.element == Type::Bool;
+        assert!(
+            (T::TYPE == self.element || is_mask) && self.device == Device::Cpu,
+            "of another type"
+        );
+        let (_, len) = self.reach()?;
         let elements: &[T] = if len == 0 {
             &[]
         } else {
             // SAFETY: its library says that these are elements of the array, which `hold` or `object` keeps. That no other thread writes them
             // meanwhile is the caller's duty, as with NumPy's own functions. Reading made sure that it is aligned, and that truths are 0 or 1.
-            unsafe { slice::from_raw_parts((self.first as i64 + low * size_of::<T>() as i64) as *const T, len) }
+            unsafe { slice::from_raw_parts(self.address() as *const T, len) }
         };
         if as_one_axis && self.is_in_order() {
             return Ok(warpfold::operand::AsView::view(elements));
         }
-        let layout = Layout::strided(&self.shape, &self.strides, low.unsigned_abs()).map_err(errors::of)?;
-        View::new(elements, &layout).map_err(errors::of)
+        View::new(elements, &self.layout()?).map_err(errors::of)
     }
 
-    /// The same of truths, as bytes that may be any.
-    pub fn mask(&self, as_one_axis: bool) -> PyResult<View<'_, u8>> {
-        assert!(self.element == Type::Bool && self.device == Device::Cpu, "no mask");
-        let (low, len) = self.reach()?;
-        let elements: &[u8] = if len == 0 {
-            &[]
-        } else {
-            // SAFETY: as in `view`.
-            unsafe { slice::from_raw_parts((self.first as i64 + low) as *const u8, len) }
-        };
-        if as_one_axis && self.is_in_order() {
-            return Ok(warpfold::operand::AsView::view(elements));
+    /// How it lies, from its lowest element on.
+    ///
+    /// # Errors
+    ///
+    /// `ValueError` of shapes that overflow.
+    pub fn layout(&self) -> PyResult<Layout> {
+        let (low, _) = self.reach()?;
+        Layout::strided(&self.shape, &self.strides, low.unsigned_abs()).map_err(errors::of)
+    }
+
+    /// The address of its lowest element.
+    pub fn address(&self) -> u64 {
+        let low = self.reach().map_or(0, |(low, _)| low);
+        (self.first as i64 + low * self.element.bytes() as i64) as u64
+    }
+
+    /// Its shape and its strides.
+    pub fn lies(&self) -> (Vec<u64>, Vec<i64>) {
+        (self.shape.clone(), self.strides.clone())
+    }
+
+    /// The stream that its library works on now.
+    ///
+    /// # Errors
+    ///
+    /// What its library raises.
+    pub fn current_stream(&self) -> PyResult<u64> {
+        read::current_stream(&self.object, self.library, self.device)
+    }
+
+    /// That it can be an `out` in a GPU's memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`fill`](Self::fill); `ValueError` of one that is not in C order.
+    pub fn check_out(&self, element: Type, shape: &[u64]) -> PyResult<()> {
+        self.check_filled(element, shape)?;
+        if !self.is_in_order() {
+            return Err(PyValueError::new_err("out: in a GPU's memory it must be in C order"));
         }
-        let layout = Layout::strided(&self.shape, &self.strides, low.unsigned_abs()).map_err(errors::of)?;
-        View::new(elements, &layout).map_err(errors::of)
+        Ok(())
     }
 
     /// The lowest element, counted from the one whose indices are all 0, and how many from there to the highest.
@@ -239,8 +285,22 @@ impl<'py> Array<'py> {
     ///
     /// `ValueError` where it is of another shape or not to be written; `TypeError` where it is of another type.
     pub fn fill(&self, element: Type, shape: &[u64], bytes: &[u8]) -> PyResult<()> {
+        self.check_filled(element, shape)?;
+        if self.device != Device::Cpu {
+            return Err(PyValueError::new_err(format!(
+                "out: it is on {}, and x on the CPU",
+                self.device
+            )));
+        }
+        self.write(bytes)
+    }
+
+    fn check_filled(&self, element: Type, shape: &[u64]) -> PyResult<()> {
         if self.shape != shape {
-            return Err(PyValueError::new_err(format!("out: its shape is {:?}, and the answer's {shape:?}", self.shape)));
+            return Err(PyValueError::new_err(format!(
+                "out: its shape is {:?}, and the answer's {shape:?}",
+                self.shape
+            )));
         }
         if self.element != element {
             return Err(PyTypeError::new_err(format!(
@@ -250,13 +310,23 @@ impl<'py> Array<'py> {
             )));
         }
         if !self.is_writable || matches!(self.hold, Hold::Copy(_)) {
-            return Err(PyValueError::new_err("out: it is not to be written, or its elements are not aligned"));
+            return Err(PyValueError::new_err(
+                "out: it is not to be written, or its elements are not aligned",
+            ));
         }
-        let size = element.bytes();
+        Ok(())
+    }
+
+    fn write(&self, bytes: &[u8]) -> PyResult<()> {
+        let (size, shape) = (self.element.bytes(), &self.shape);
         let each = Layout::strided(&self.shape, &self.strides, 0).map_err(errors::of)?;
         let mut index = vec![0_u64; shape.len()];
         for answer in bytes.chunks_exact(size) {
-            let at: i64 = index.iter().zip(each.strides()).map(|(i, stride)| *i as i64 * stride).sum();
+            let at: i64 = index
+                .iter()
+                .zip(each.strides())
+                .map(|(i, stride)| *i as i64 * stride)
+                .sum();
             // SAFETY: its library says that this element is the array's and may be written; the caller asked for it.
             let place = unsafe { slice::from_raw_parts_mut((self.first as i64 + at * size as i64) as *mut u8, size) };
             place.copy_from_slice(answer);
@@ -279,7 +349,11 @@ impl<'py> Array<'py> {
     pub fn like(&self, element: Type, shape: &[u64], bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
         let py = self.object.py();
         match self.library {
-            Library::Exchange(exchange) => read::made(py, exchange, element, shape, bytes),
+            Library::Exchange(_) => {
+                let new = New::of(self, Device::Cpu, element, shape)?;
+                new.fill(bytes);
+                new.into_object(py)
+            }
             Library::Numpy if shape.is_empty() => buffer::numpy_scalar(py, element, bytes),
             Library::Numpy => buffer::numpy_array(py, element, shape, bytes),
             Library::Dlpack => {
@@ -303,13 +377,17 @@ impl<'py> Array<'py> {
                 let torch = py.import("torch")?;
                 self.object.call_method1("to", (torch.getattr(name)?,))?
             }
-            Library::Numpy => self.object.call_method1("astype", (buffer::numpy_dtype(py, element)?,))?,
+            Library::Numpy => self
+                .object
+                .call_method1("astype", (buffer::numpy_dtype(py, element)?,))?,
             Library::Dlpack => {
                 let namespace = namespace(&self.object)?;
                 namespace.call_method1("astype", (&self.object, namespace.getattr(name)?))?
             }
             Library::Buffer | Library::Dask => {
-                return Err(PyTypeError::new_err(format!("x: a buffer's elements are not cast to {name}: pass a NumPy array")));
+                return Err(PyTypeError::new_err(format!(
+                    "x: a buffer's elements are not cast to {name}: pass a NumPy array"
+                )));
             }
         };
         Self::of(&cast, "x")
@@ -318,7 +396,7 @@ impl<'py> Array<'py> {
 
 /// The namespace of an array of the array API.
 fn namespace<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    object.call_method0("__array_namespace__").map_err(|_| {
-        PyBufferError::new_err("no new array can be made of its library: it has no __array_namespace__")
-    })
+    object
+        .call_method0("__array_namespace__")
+        .map_err(|_| PyBufferError::new_err("no new array can be made of its library: it has no __array_namespace__"))
 }

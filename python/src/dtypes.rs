@@ -36,7 +36,10 @@ pub fn name(element: Type) -> &'static str {
 
 /// The type of a name.
 pub fn named(name: &str) -> Option<Type> {
-    NAMES.iter().find(|(_, listed)| *listed == name).map(|(element, _)| *element)
+    NAMES
+        .iter()
+        .find(|(_, listed)| *listed == name)
+        .map(|(element, _)| *element)
 }
 
 /// The type that a buffer's format says, of elements of so many bytes; none of what is no number, or not in this machine's order of bytes.
@@ -112,11 +115,15 @@ pub fn of_dlpack(code: u8, bits: u8) -> Option<Type> {
 }
 
 fn signed(bytes: usize) -> Option<Type> {
-    [Type::I8, Type::I16, Type::I32, Type::I64].into_iter().find(|element| element.bytes() == bytes)
+    [Type::I8, Type::I16, Type::I32, Type::I64]
+        .into_iter()
+        .find(|element| element.bytes() == bytes)
 }
 
 fn unsigned(bytes: usize) -> Option<Type> {
-    [Type::U8, Type::U16, Type::U32, Type::U64].into_iter().find(|element| element.bytes() == bytes)
+    [Type::U8, Type::U16, Type::U32, Type::U64]
+        .into_iter()
+        .find(|element| element.bytes() == bytes)
 }
 
 /// The type that an argument `dtype` names: a name, or what NumPy, torch, an array namespace or Python has for it.

@@ -9,10 +9,14 @@ use pyo3::{PyResult, Python};
 use warpfold::{
     dynamic::{Accuracy, AnswerType, Answers, Arrays, Choice, Function, InTable, Target, find},
     fold::Extent,
-    ops::{
-        AnyOp,
-        element::{Type, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
-    },
+    layout::Axes,
+    ops::element::{Type, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
+};
+
+#[cfg(feature = "cuda")]
+use warpfold::{
+    dynamic::Layouts,
+    gpu::{AnyPrepared, Gpu},
 };
 
 use crate::{arrays::Array, errors};
@@ -22,10 +26,11 @@ const ALONE: u64 = 64 << 10;
 
 /// A function of elements of one type, which one being forgotten.
 pub trait AnyFold: Send + Sync {
-    /// What is known of the operator.
-    fn op(&self) -> &AnyOp;
     /// What its answers are.
     fn answer(&self) -> AnswerType;
+    /// Plans it for arrays of such layouts in a GPU's memory, along axes or of all.
+    #[cfg(feature = "cuda")]
+    fn prepare(&self, gpu: &Gpu, layouts: Layouts<'_>, axes: Option<&[i64]>, keepdims: bool) -> PyResult<AnyPrepared>;
     /// Folds an array in host memory, with a second one or under a mask, as its operator has it.
     fn on_cpu(&self, py: Python<'_>, x: &Array<'_>, second: Second<'_, '_>, extent: Extent<'_>) -> PyResult<Answers>;
 }
@@ -38,14 +43,35 @@ pub enum Second<'a, 'py> {
     Mask(&'a Array<'py>),
 }
 
+impl<'a, 'py> Second<'a, 'py> {
+    /// It, if there is one.
+    pub fn array(self) -> Option<&'a Array<'py>> {
+        match self {
+            Self::Nothing => None,
+            Self::Array(array) | Self::Mask(array) => Some(array),
+        }
+    }
+}
+
+/// Axes, kept with one index or not.
+pub fn along(axes: &[i64], keepdims: bool) -> Axes {
+    let axes = Axes::of(axes);
+    if keepdims { axes.keepdim() } else { axes }
+}
+
 struct Of<T>(Box<dyn Function<T>>);
 
 impl<T: InTable> AnyFold for Of<T> {
-    fn op(&self) -> &AnyOp {
-        self.0.op()
-    }
     fn answer(&self) -> AnswerType {
         self.0.answer()
+    }
+    #[cfg(feature = "cuda")]
+    fn prepare(&self, gpu: &Gpu, layouts: Layouts<'_>, axes: Option<&[i64]>, keepdims: bool) -> PyResult<AnyPrepared> {
+        let prepared = match axes {
+            None => self.0.prepare(gpu, layouts, Extent::Whole),
+            Some(axes) => self.0.prepare(gpu, layouts, Extent::Along(&along(axes, keepdims))),
+        };
+        prepared.map_err(errors::of)
     }
     fn on_cpu(&self, py: Python<'_>, x: &Array<'_>, second: Second<'_, '_>, extent: Extent<'_>) -> PyResult<Answers> {
         // Of one axis there is nothing to be worked out; both must be then.
@@ -59,7 +85,7 @@ impl<T: InTable> AnyFold for Of<T> {
         let arrays = match second {
             Second::Nothing => arrays,
             Second::Array(other) => arrays.with(other.view::<T>(as_one_axis)?),
-            Second::Mask(mask) => arrays.masked(mask.mask(as_one_axis)?),
+            Second::Mask(mask) => arrays.masked(mask.view::<u8>(as_one_axis)?),
         };
         let fold = || self.0.answers(&Target::Cpu, &arrays, extent);
         let answers = if x.bytes() > ALONE { py.detach(fold) } else { fold() };

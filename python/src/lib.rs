@@ -8,6 +8,8 @@ mod arrays;
 mod dtypes;
 mod errors;
 mod folds;
+#[cfg(feature = "cuda")]
+mod gpu;
 mod options;
 mod reduce;
 
@@ -22,11 +24,15 @@ mod _warpfold {
     use super::errors::DeviceError;
     #[pymodule_export]
     use super::reduce::{
-        all, any, argmax, argmin, argminmax, bitwise_and, bitwise_or, bitwise_xor, cosine, count_inf, count_nan, count_nonzero, dot,
-        kurtosis, logsumexp, max, mean, meanvar, min, minmax, norm, prod, skew, std, sum, sum_of_squares, var,
+        all, any, argmax, argmin, argminmax, bitwise_and, bitwise_or, bitwise_xor, cosine, count_inf, count_nan,
+        count_nonzero, dot, kurtosis, logsumexp, max, mean, meanvar, min, minmax, norm, prod, skew, std, sum,
+        sum_of_squares, var,
     };
 
-    use pyo3::{Bound, PyResult, types::{PyModule, PyModuleMethods as _}};
+    use pyo3::{
+        Bound, PyResult,
+        types::{PyModule, PyModuleMethods as _},
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

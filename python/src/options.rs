@@ -5,18 +5,17 @@ use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     types::{PyAnyMethods as _, PyTuple, PyTupleMethods as _},
 };
-use warpfold::{dynamic::Accuracy, layout::Axes};
+use warpfold::dynamic::Accuracy;
 
 /// `axis`: none, one, or a tuple of them.
-pub fn axes(axis: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Axes>> {
+pub fn axes(axis: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<i64>>> {
     let Some(axis) = axis else {
         return Ok(None);
     };
     if let Ok(tuple) = axis.cast::<PyTuple>() {
-        let axes: Vec<i64> = tuple.iter().map(|axis| one(&axis)).collect::<PyResult<_>>()?;
-        return Ok(Some(Axes::of(&axes)));
+        return tuple.iter().map(|axis| one(&axis)).collect::<PyResult<_>>().map(Some);
     }
-    Ok(Some(Axes::of(&[one(axis)?])))
+    Ok(Some(vec![one(axis)?]))
 }
 
 fn one(axis: &Bound<'_, PyAny>) -> PyResult<i64> {

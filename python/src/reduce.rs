@@ -9,15 +9,18 @@ use pyo3::{
 use warpfold::{
     dynamic::{Accuracy, Answers},
     fold::Extent,
-    layout::Axes,
     ops::element::Type,
 };
 
+#[cfg(not(feature = "cuda"))]
+use crate::errors;
+#[cfg(feature = "cuda")]
+use crate::gpu;
 use crate::{
     answers,
     arrays::{Array, Device},
-    dtypes, errors,
-    folds::{self, AnyFold, Asked, Second},
+    dtypes,
+    folds::{self, AnyFold, Asked, Second, along},
     options::{self, Nan, Rounding, Ties},
 };
 
@@ -74,7 +77,9 @@ impl<'a, 'py> Call<'a, 'py> {
         let mask = self.mask.map(|mask| Array::of(mask, "where")).transpose()?;
         if let Some(wrong) = mask.as_ref().filter(|mask| mask.element != Type::Bool) {
             let name = dtypes::name(wrong.element);
-            return Err(PyTypeError::new_err(format!("where: a mask is of bool, and this is of {name}")));
+            return Err(PyTypeError::new_err(format!(
+                "where: a mask is of bool, and this is of {name}"
+            )));
         }
         let second = self.second.map(|second| Array::of(second, "y")).transpose()?;
         if let Some(wrong) = second.as_ref().filter(|second| second.element != x.element) {
@@ -95,43 +100,68 @@ impl<'a, 'py> Call<'a, 'py> {
             (_, Some(second)) => Second::Array(second),
             _ => Second::Nothing,
         };
+        if let Some(other) = beside.array().filter(|other| other.device != x.device) {
+            let (x, other) = (x.device, other.device);
+            return Err(PyValueError::new_err(format!(
+                "x is on {x}, and what is folded with it on {other}"
+            )));
+        }
         let axes = options::axes(self.axis)?;
-        let answers = self.folded(py, &*function, &x, beside, axes)?;
         let answer = function.answer();
         // Of integers alone: floats are rounded nowhere but in the operator.
         let as_type = as_type.filter(|to| to.is_float() == answer.element.is_float() && answer.element != Type::Bool);
+        if let Device::Cuda(device) = x.device {
+            return self.on_gpu(py, device, (&asked, &*function), &x, beside, axes, as_type);
+        }
+        let answers = match axes {
+            Some(axes) => function.on_cpu(py, &x, beside, Extent::Along(&along(&axes, self.keepdims)))?,
+            None => Answers {
+                shape: vec![1; if self.keepdims { x.shape.len() } else { 0 }],
+                ..function.on_cpu(py, &x, beside, Extent::Whole)?
+            },
+        };
         answers::made(&x, answer, answers, as_type, self.out)
     }
 
-    fn folded(
+    #[cfg(feature = "cuda")]
+    #[expect(clippy::too_many_arguments, reason = "what was found out of the call")]
+    fn on_gpu(
         &self,
         py: Python<'py>,
-        function: &dyn AnyFold,
+        device: usize,
+        (asked, function): (&Asked, &dyn AnyFold),
         x: &Array<'py>,
         second: Second<'_, 'py>,
-        axes: Option<Axes>,
-    ) -> PyResult<Answers> {
-        for other in [second] {
-            if let Second::Array(other) | Second::Mask(other) = other
-                && other.device != x.device
-            {
-                return Err(PyValueError::new_err(format!("x is on {:?}, and what is folded with it on {:?}", x.device, other.device)));
-            }
-        }
-        if let Device::Cuda(index) = x.device {
-            return Err(errors::DeviceError::new_err(format!("x is on CUDA device {index}")));
-        }
-        match axes {
-            Some(axes) => {
-                let axes = if self.keepdims { axes.keepdim() } else { axes };
-                function.on_cpu(py, x, second, Extent::Along(&axes))
-            }
-            None => {
-                let mut answers = function.on_cpu(py, x, second, Extent::Whole)?;
-                answers.shape = vec![1; if self.keepdims { x.shape.len() } else { 0 }];
-                Ok(answers)
-            }
-        }
+        axes: Option<Vec<i64>>,
+        as_type: Option<Type>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let key = gpu::Key {
+            asked: *asked,
+            device,
+            x: x.lies(),
+            second: second.array().map(Array::lies),
+            axes,
+            keepdims: self.keepdims,
+        };
+        let out = self.out.map(|out| Array::of(out, "out")).transpose()?;
+        gpu::folded(py, &key, function, x, second, as_type, out.as_ref())
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    #[expect(clippy::too_many_arguments, reason = "as with GPUs")]
+    fn on_gpu(
+        &self,
+        _: Python<'py>,
+        device: usize,
+        _: (&Asked, &dyn AnyFold),
+        _: &Array<'py>,
+        _: Second<'_, 'py>,
+        _: Option<Vec<i64>>,
+        _: Option<Type>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Err(errors::DeviceError::new_err(format!(
+            "x is on cuda:{device}, and this warpfold was built without GPUs"
+        )))
     }
 
     /// That the table has no such operator.
@@ -142,9 +172,18 @@ impl<'a, 'py> Call<'a, 'py> {
             accuracy: Accuracy::Native,
             ..*asked
         };
-        let text = if !has(Asked { masked: false, ignores_nan: false, ..native }) {
+        let text = if !has(Asked {
+            masked: false,
+            ignores_nan: false,
+            ..native
+        }) {
             format!("{name} has no meaning for {of}")
-        } else if asked.masked && !has(Asked { ignores_nan: false, ..native }) {
+        } else if asked.masked
+            && !has(Asked {
+                ignores_nan: false,
+                ..native
+            })
+        {
             format!("where: {name} of {of} takes no mask")
         } else if asked.ignores_nan && !has(native) {
             format!("nan: {name} of {of} cannot leave NaN out")
@@ -162,7 +201,8 @@ impl<'a, 'py> Call<'a, 'py> {
         let keywords = PyDict::new(py);
         keywords.set_item(intern!(py, "axis"), self.axis)?;
         keywords.set_item(intern!(py, "keepdims"), self.keepdims)?;
-        py.import("warpfold.dask")?.call_method(self.name, (self.x,), Some(&keywords))
+        py.import("warpfold.dask")?
+            .call_method(self.name, (self.x,), Some(&keywords))
     }
 }
 
@@ -416,5 +456,13 @@ pub fn norm<'py>(
             )));
         }
     };
-    Call { axis, keepdims, mask: r#where, parameter, out, ..Call::new("norm", op, x) }.answered()
+    Call {
+        axis,
+        keepdims,
+        mask: r#where,
+        parameter,
+        out,
+        ..Call::new("norm", op, x)
+    }
+    .answered()
 }

@@ -350,7 +350,11 @@ where
         layouts: Layouts<'_>,
         extent: Extent<'_>,
     ) -> Result<crate::gpu::AnyPrepared, Error> {
-        Ok(crate::gpu::AnyPrepared::new(gpu.ready(&self.any, &layouts.shapes(), extent)?))
+        Ok(crate::gpu::AnyPrepared::new(gpu.ready(
+            &self.any,
+            &layouts.shapes(),
+            extent,
+        )?))
     }
 
     fn pieces(&self, piece: u64) -> Result<AnyPieces, Error> {

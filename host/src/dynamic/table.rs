@@ -2,9 +2,7 @@
 //! the command and for other languages.
 
 use bytemuck::NoUninit;
-use warpfold_kernels::element::{
-    Element, Masked, Real, Two, bf16, complex64, complex128, f8e4m3, f8e5m2, f16,
-};
+use warpfold_kernels::element::{Element, Masked, Real, Two, bf16, complex64, complex128, f8e4m3, f8e5m2, f16};
 use warpfold_kernels::monoids::{Arg, Best, Key, Words};
 
 use super::{Answer, Function, OfOne, OfTwo, UnderMask, by};

@@ -1,8 +1,6 @@
 //! Folds of many arrays at once.
 
-use cust::{
-    memory::{DeviceCopy, DeviceSlice},
-};
+use cust::memory::{DeviceCopy, DeviceSlice};
 use warpfold_kernels::element::Element;
 
 use super::{Gpu, Prepared, RawStream, Workspace, launch::check_alignment, ready::Ready};

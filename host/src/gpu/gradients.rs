@@ -124,7 +124,13 @@ impl PreparedNorm {
     /// # Safety
     ///
     /// As [`launch_raw`](Self::launch_raw), but that the tensors are valid for writes, too, and nobody else's, each at a place of its own; and the answer was written by a launch before.
-    pub unsafe fn clip_raw(&self, stream: impl Into<RawStream>, tensors: &Tensors, max_norm: f32, answer: u64) -> Result<(), Error> {
+    pub unsafe fn clip_raw(
+        &self,
+        stream: impl Into<RawStream>,
+        tensors: &Tensors,
+        max_norm: f32,
+        answer: u64,
+    ) -> Result<(), Error> {
         check_max(max_norm)?;
         let stream = stream.into();
         let _bound = launch::bind(&self.ready.gpu, stream)?;

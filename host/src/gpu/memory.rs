@@ -24,9 +24,15 @@ use crate::{Error, plan::Plan};
 /// workspace each, and so does a captured launch, which is replayed whatever came between. A launch that fails on the device leaves it in disorder:
 /// make a new one.
 pub struct Workspace {
-    words: DeviceMemory<u32>,
+    words: WorkspaceMemory,
     /// Words from the first on that are zero between launches, as tickets are. Those behind may be an earlier plan's.
     zeros: usize,
+}
+
+/// A workspace's words: its own, or those of whoever made it.
+enum WorkspaceMemory {
+    Own(DeviceMemory<u32>),
+    Raw { address: u64, len: usize },
 }
 
 /// Memory of a device, which may be dropped on any thread.
@@ -101,13 +107,32 @@ impl Workspace {
     /// Whether it is large enough for a plan that needs so many words.
     #[must_use]
     pub fn fits(&self, words: usize) -> bool {
-        self.words.len() >= words
+        self.len() >= words
+    }
+
+    fn len(&self) -> usize {
+        match &self.words {
+            WorkspaceMemory::Own(words) => words.len(),
+            WorkspaceMemory::Raw { len, .. } => *len,
+        }
+    }
+
+    /// Of `words` words of 32 bits at a device address: another library's memory. Each launch clears what it needs cleared, so it may be captured in a graph, and
+    /// hold anything when that is launched.
+    ///
+    /// # Safety
+    ///
+    /// While launches use it, the address is valid for so many words in their GPU's context, a multiple of 16, and nothing else uses them.
+    #[must_use]
+    pub unsafe fn from_raw(address: u64, words: usize) -> Self {
+        let words = WorkspaceMemory::Raw { address, len: words };
+        Self { words, zeros: 0 }
     }
 
     /// Its size in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        4 * self.words.len()
+        4 * self.len()
     }
 
     /// Of so many words, of which the first are tickets, which are zeroed.
@@ -124,7 +149,10 @@ impl Workspace {
             Ok(words)
         };
         let words = DeviceMemory::new(gpu, count.saturating_mul(4), make)?;
-        Ok(Self { words, zeros: tickets })
+        Ok(Self {
+            words: WorkspaceMemory::Own(words),
+            zeros: tickets,
+        })
     }
 
     /// The addresses of its tickets and of its slots, for a launch of a plan.
@@ -152,14 +180,23 @@ impl Workspace {
         words: usize,
         tickets: usize,
     ) -> Result<u64, Error> {
-        let address = self.words.of(gpu, words)?;
+        let address = match &self.words {
+            WorkspaceMemory::Own(own) => own.of(gpu, words)?,
+            WorkspaceMemory::Raw { address, len } if *len >= words => *address,
+            WorkspaceMemory::Raw { len, .. } => {
+                return Err(Error::WorkspaceTooSmall {
+                    needed: 4 * words,
+                    got: 4 * len,
+                });
+            }
+        };
         if tickets > self.zeros {
             // SAFETY: it has so many words, which are the caller's.
             check("cuMemsetD32Async", unsafe {
                 sys::cuMemsetD32Async(address, 0, tickets, stream.cast())
             })?;
         }
-        if words > 0 {
+        if words > 0 && matches!(self.words, WorkspaceMemory::Own(_)) {
             self.zeros = tickets;
         }
         Ok(address)

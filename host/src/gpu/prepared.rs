@@ -2,9 +2,7 @@
 
 use std::marker::PhantomData;
 
-use cust::{
-    memory::{DeviceCopy, DeviceSlice},
-};
+use cust::memory::{DeviceCopy, DeviceSlice};
 
 use warpfold_kernels::{element::Item, monoids::Words as _};
 

@@ -1,8 +1,6 @@
 //! Folds in segments whose offsets are in device memory, and may be others in each launch.
 
-use cust::{
-    memory::{DeviceCopy, DeviceSlice},
-};
+use cust::memory::{DeviceCopy, DeviceSlice};
 use warpfold_kernels::element::Element;
 
 use super::{Gpu, Prepared, RawStream, Workspace, launch::check_alignment, ready::Ready};

@@ -1,6 +1,14 @@
 //! Streams, whoever made them.
 
-use cust::{stream::Stream, sys::CUstream};
+use cust::{context::CurrentContext, stream::Stream, sys::CUstream};
+use warpfold_driver::sys;
+
+use super::{
+    Gpu,
+    context::Bound,
+    status::{Status as _, check},
+};
+use crate::Error;
 
 /// A stream by its handle: one of cust's, of another library's, or one of the two that each context has.
 ///
@@ -51,5 +59,32 @@ impl RawStream {
 impl From<&Stream> for RawStream {
     fn from(stream: &Stream) -> Self {
         Self(stream.as_inner() as usize)
+    }
+}
+
+impl Gpu {
+    /// Waits for all that was enqueued on the device by this process.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`]: of an earlier launch, too.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        let _bound = Bound::to(self.context())?;
+        CurrentContext::synchronize().or_fail("cuCtxSynchronize")
+    }
+
+    /// Whether launches on that stream are being captured in a graph.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`].
+    pub fn is_capturing(&self, stream: RawStream) -> Result<bool, Error> {
+        let _bound = Bound::to(self.context())?;
+        let mut status = 0;
+        // SAFETY: whoever made it a `RawStream` says that it lives; writes one number.
+        check("cuStreamIsCapturing", unsafe {
+            sys::cuStreamIsCapturing(stream.as_inner().cast(), &mut status)
+        })?;
+        Ok(status != 0)
     }
 }

@@ -3,13 +3,11 @@
 use std::{ffi::CStr, mem::MaybeUninit, slice};
 
 use pyo3::{
-    Bound, IntoPyObject as _, PyAny, PyErr, PyResult, Python,
+    Bound, IntoPyObject as _, Py, PyAny, PyErr, PyResult, Python,
     exceptions::PyTypeError,
-    ffi,
-    intern,
+    ffi, intern,
     sync::PyOnceLock,
     types::{PyAnyMethods as _, PyByteArray, PyComplex, PyMemoryView, PyModule},
-    Py,
 };
 use warpfold::ops::element::Type;
 
@@ -76,13 +74,18 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, library: Library) -> PyResul
             let format = buffer.format();
             let element = dtypes::of_format(format, bytes).ok_or_else(|| {
                 let format = String::from_utf8_lossy(format);
-                PyTypeError::new_err(format!("an array of elements of format {format:?} is none of numbers that warpfold has"))
+                PyTypeError::new_err(format!(
+                    "an array of elements of format {format:?} is none of numbers that warpfold has"
+                ))
             })?;
             of_buffer(object, library, element, buffer)
         }
         // ml_dtypes' types have no format: they are read as unsigned integers.
         Err(error) if matches!(library, Library::Numpy) => {
-            let name: String = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "name"))?.extract()?;
+            let name: String = object
+                .getattr(intern!(py, "dtype"))?
+                .getattr(intern!(py, "name"))?
+                .extract()?;
             let (element, bits) = match dtypes::named(&name) {
                 Some(element @ Type::Bf16) => (element, "uint16"),
                 Some(element @ (Type::F8E4M3 | Type::F8E5M2)) => (element, "uint8"),
@@ -104,12 +107,19 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, library: Library) -> PyResul
 fn of_buffer<'py>(object: &Bound<'py, PyAny>, library: Library, element: Type, buffer: Buffer) -> PyResult<Array<'py>> {
     let bytes = element.bytes() as isize;
     let (first, is_writable) = (buffer.0.buf as usize, buffer.0.readonly == 0);
-    let shape: Vec<u64> = buffer.numbers(buffer.0.shape).iter().map(|extent| *extent as u64).collect();
+    let shape: Vec<u64> = buffer
+        .numbers(buffer.0.shape)
+        .iter()
+        .map(|extent| *extent as u64)
+        .collect();
     let steps = buffer.numbers(buffer.0.strides);
     // An axis of one index steps nowhere.
     let is_whole = |(step, extent): (&isize, &u64)| *extent <= 1 || step % bytes == 0;
-    let strides: Option<Vec<i64>> =
-        steps.iter().zip(&shape).all(is_whole).then(|| steps.iter().map(|step| (step / bytes) as i64).collect());
+    let strides: Option<Vec<i64>> = steps
+        .iter()
+        .zip(&shape)
+        .all(is_whole)
+        .then(|| steps.iter().map(|step| (step / bytes) as i64).collect());
     let array = |strides, first, hold| Array {
         object: object.clone(),
         library,
@@ -124,7 +134,11 @@ fn of_buffer<'py>(object: &Bound<'py, PyAny>, library: Library, element: Type, b
     match strides {
         Some(strides) if first % alignment(element) == 0 || shape.contains(&0) => {
             let array = array(strides, first, Hold::Buffer(buffer));
-            Ok(if array.has_odd_truths()? { array.in_order_copy()? } else { array })
+            Ok(if array.has_odd_truths()? {
+                array.in_order_copy()?
+            } else {
+                array
+            })
         }
         _ => {
             let steps: Vec<i64> = steps.iter().map(|step| *step as i64).collect();
@@ -156,7 +170,9 @@ pub(super) fn numpy_dtype(py: Python<'_>, element: Type) -> PyResult<Bound<'_, P
     static TYPES: [PyOnceLock<Py<PyAny>>; 32] = [const { PyOnceLock::new() }; 32];
     let found = TYPES[element as usize % 32].get_or_try_init(py, || -> PyResult<Py<PyAny>> {
         Ok(match element {
-            Type::Bf16 | Type::F8E4M3 | Type::F8E5M2 => py.import("ml_dtypes")?.getattr(dtypes::name(element))?.unbind(),
+            Type::Bf16 | Type::F8E4M3 | Type::F8E5M2 => {
+                py.import("ml_dtypes")?.getattr(dtypes::name(element))?.unbind()
+            }
             Type::Bool => numpy(py)?.getattr("bool_")?.unbind(),
             element => numpy(py)?.getattr(dtypes::name(element))?.unbind(),
         })
@@ -238,8 +254,11 @@ pub(super) fn memoryview<'py>(
     bytes: &[u8],
 ) -> PyResult<Bound<'py, PyAny>> {
     let name = dtypes::name(element);
-    let format = dtypes::format(element)
-        .ok_or_else(|| PyTypeError::new_err(format!("a memoryview has no format for answers of {name}: pass a NumPy array")))?;
+    let format = dtypes::format(element).ok_or_else(|| {
+        PyTypeError::new_err(format!(
+            "a memoryview has no format for answers of {name}: pass a NumPy array"
+        ))
+    })?;
     let view = PyMemoryView::from(&PyByteArray::new(py, bytes))?;
     view.call_method1(intern!(py, "cast"), (format, shape))
 }

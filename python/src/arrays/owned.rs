@@ -2,13 +2,7 @@
 
 use std::{ffi::c_void, ptr};
 
-use pyo3::{
-    Bound, PyAny, PyResult, Python,
-    exceptions::PyBufferError,
-    ffi, pyclass, pymethods,
-    types::PyTuple,
-    PyErr,
-};
+use pyo3::{Bound, PyAny, PyErr, PyResult, Python, exceptions::PyBufferError, ffi, pyclass, pymethods, types::PyTuple};
 use warpfold::ops::element::Type;
 
 use super::dlpack::{self, DlDevice, DlType, Legacy, Tensor, Version, Versioned};
@@ -80,7 +74,10 @@ impl Owned {
         let (pointer, name, destructor): (*mut c_void, _, ffi::PyCapsule_Destructor) = match max_version {
             Some((major, _)) if major >= dlpack::MAJOR => {
                 let managed = Box::new(Versioned {
-                    version: Version { major: dlpack::MAJOR, minor: 0 },
+                    version: Version {
+                        major: dlpack::MAJOR,
+                        minor: 0,
+                    },
                     context,
                     deleter: Some(delete_versioned),
                     flags: 0,

@@ -8,9 +8,11 @@ use std::{
 
 use pyo3::{
     Bound, PyAny, PyErr, PyResult, Python,
-    exceptions::{PyBufferError, PyTypeError},
+    exceptions::{PyBufferError, PyMemoryError, PyTypeError},
     ffi, intern,
-    types::{IntoPyDict as _, PyAnyMethods as _, PyCapsule, PyCapsuleMethods as _},
+    types::{
+        IntoPyDict as _, PyAnyMethods as _, PyCapsule, PyCapsuleMethods as _, PyDictMethods as _, PyTypeMethods as _,
+    },
 };
 use warpfold::ops::element::Type;
 
@@ -21,9 +23,21 @@ use super::{
 use crate::dtypes;
 
 /// A tensor that was handed over: deleted when dropped.
-pub(super) enum Managed {
+pub enum Managed {
     Versioned(*mut Versioned),
     Legacy(*mut Legacy),
+}
+
+impl Managed {
+    fn tensor(&self) -> &Tensor {
+        // SAFETY: it was handed over.
+        unsafe {
+            match *self {
+                Self::Versioned(managed) => &(*managed).tensor,
+                Self::Legacy(managed) => &(*managed).tensor,
+            }
+        }
+    }
 }
 
 impl Drop for Managed {
@@ -52,7 +66,9 @@ impl<'py> Array<'py> {
             Library::Numpy | Library::Buffer => buffer::read(object, library),
             Library::Exchange(exchange) => exchanged(object, exchange),
             Library::Dlpack => by_capsule(object),
-            Library::Dask => Err(PyTypeError::new_err("a dask array has no elements before it is computed")),
+            Library::Dask => Err(PyTypeError::new_err(
+                "a dask array has no elements before it is computed",
+            )),
         }
     }
 
@@ -92,13 +108,17 @@ impl<'py> Array<'py> {
     ) -> PyResult<Self> {
         let DlType { code, bits, lanes } = tensor.element;
         let element = dtypes::of_dlpack(code, bits).filter(|_| lanes == 1).ok_or_else(|| {
-            PyTypeError::new_err(format!("an array of DLPack's type {code} of {bits} bits is none of numbers that warpfold has"))
+            PyTypeError::new_err(format!(
+                "an array of DLPack's type {code} of {bits} bits is none of numbers that warpfold has"
+            ))
         })?;
         let device = match tensor.device.kind {
             dlpack::CPU | dlpack::CUDA_HOST => Device::Cpu,
             dlpack::CUDA | dlpack::CUDA_MANAGED => Device::Cuda(tensor.device.index as usize),
             other => {
-                return Err(PyTypeError::new_err(format!("an array on a device of DLPack's kind {other}: warpfold has CPUs and CUDA")));
+                return Err(PyTypeError::new_err(format!(
+                    "an array on a device of DLPack's kind {other}: warpfold has CPUs and CUDA"
+                )));
             }
         };
         let axes = tensor.axes as usize;
@@ -130,7 +150,11 @@ impl<'py> Array<'py> {
         if !first.is_multiple_of(buffer::alignment(element)) && !array.shape.contains(&0) {
             return Err(PyBufferError::new_err("an array whose elements are not aligned"));
         }
-        Ok(if array.has_odd_truths()? { array.in_order_copy()? } else { array })
+        Ok(if array.has_odd_truths()? {
+            array.in_order_copy()?
+        } else {
+            array
+        })
     }
 }
 
@@ -157,7 +181,13 @@ fn exchanged<'py>(object: &Bound<'py, PyAny>, exchange: &'static Exchange) -> Py
     let hold = Hold::Dlpack(Managed::Versioned(managed));
     // SAFETY: it was handed over, and `hold` keeps it.
     let managed = unsafe { &*managed };
-    Array::of_tensor(object, library, &managed.tensor, managed.flags & dlpack::READ_ONLY == 0, hold)
+    Array::of_tensor(
+        object,
+        library,
+        &managed.tensor,
+        managed.flags & dlpack::READ_ONLY == 0,
+        hold,
+    )
 }
 
 /// An array by `__dlpack__`.
@@ -165,6 +195,12 @@ fn by_capsule<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
     let py = object.py();
     let name = intern!(py, "__dlpack__");
     let newest = [("max_version", (dlpack::MAJOR, 1_u32))].into_py_dict(py)?;
+    let (kind, index): (i32, usize) = object.call_method0(intern!(py, "__dlpack_device__"))?.extract()?;
+    if kind == dlpack::CUDA {
+        // What its library does on other streams is waited for on its own current one, which launches are on.
+        let stream = current_stream(object, Library::Dlpack, Device::Cuda(index))?;
+        newest.set_item("stream", stream.max(1))?;
+    }
     let capsule = match object.call_method(name, (), Some(&newest)) {
         Ok(capsule) => capsule,
         // Libraries from before DLPack 1 know no such argument.
@@ -183,7 +219,10 @@ fn by_capsule<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
         // SAFETY: the capsule's name says what it points to, and it was taken.
         let managed = unsafe { &*managed };
         if managed.version.major != dlpack::MAJOR {
-            return Err(PyBufferError::new_err(format!("DLPack {} is not known here", managed.version.major)));
+            return Err(PyBufferError::new_err(format!(
+                "DLPack {} is not known here",
+                managed.version.major
+            )));
         }
         let is_writable = managed.flags & dlpack::READ_ONLY == 0;
         return Array::of_tensor(object, Library::Dlpack, &managed.tensor, is_writable, hold);
@@ -195,51 +234,140 @@ fn by_capsule<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
     Array::of_tensor(object, Library::Dlpack, unsafe { &(*managed).tensor }, true, hold)
 }
 
-/// A new tensor of a library with exchange functions, in host memory.
-pub(super) fn made<'py>(
-    py: Python<'py>,
-    exchange: &Exchange,
-    element: Type,
-    shape: &[u64],
-    bytes: &[u8],
-) -> PyResult<Bound<'py, PyAny>> {
-    let mut extents: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
-    let (code, bits) = dtypes::to_dlpack(element);
-    let mut prototype = Tensor {
-        data: ptr::null_mut(),
-        device: DlDevice {
-            kind: dlpack::CPU,
-            index: 0,
-        },
-        axes: extents.len() as i32,
-        element: DlType { code, bits, lanes: 1 },
-        shape: extents.as_mut_ptr(),
-        strides: ptr::null_mut(),
-        byte_offset: 0,
-    };
-    let mut text = String::new();
-    let mut managed: *mut Versioned = ptr::null_mut();
-    // SAFETY: the prototype lives past the call; the text is what `set_error` expects.
-    let code = unsafe { (exchange.allocate)(&mut prototype, &mut managed, ptr::from_mut(&mut text).cast(), set_error) };
-    if code != 0 || managed.is_null() {
-        return Err(PyBufferError::new_err(text));
+/// A new array of a library, of which nobody else knows yet.
+pub enum New<'py> {
+    Managed(Managed, &'static Exchange),
+    Made(Array<'py>),
+}
+
+impl<'py> New<'py> {
+    /// One of the library and on the device of `x`.
+    ///
+    /// # Errors
+    ///
+    /// What its library raises.
+    pub fn on_device(x: &Array<'py>, element: Type, shape: &[u64]) -> PyResult<Self> {
+        Self::of(x, x.device, element, shape)
     }
-    if !bytes.is_empty() {
-        // SAFETY: a new tensor in host memory, in C order, as large as its shape says; nobody else knows it.
-        unsafe {
-            let tensor = &(*managed).tensor;
-            let data = tensor.data.cast::<u8>().add(tensor.byte_offset as usize);
-            slice::from_raw_parts_mut(data, bytes.len()).copy_from_slice(bytes);
+
+    /// One of the library of `x`.
+    ///
+    /// # Errors
+    ///
+    /// What its library raises.
+    pub fn of(x: &Array<'py>, device: Device, element: Type, shape: &[u64]) -> PyResult<Self> {
+        let Library::Exchange(exchange) = x.library else {
+            let module = root(&x.object)?;
+            if module != "cupy" {
+                return Err(PyTypeError::new_err(format!(
+                    "x: an array of {module} on {device}: pass one of torch or CuPy"
+                )));
+            }
+            let py = x.object.py();
+            let made = py
+                .import(module)?
+                .call_method1(intern!(py, "empty"), (shape, dtypes::name(element)))?;
+            return Ok(Self::Made(Array::of(&made, "x")?));
+        };
+        let mut extents: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
+        let (code, bits) = dtypes::to_dlpack(element);
+        let device = match device {
+            Device::Cpu => DlDevice {
+                kind: dlpack::CPU,
+                index: 0,
+            },
+            Device::Cuda(index) => DlDevice {
+                kind: dlpack::CUDA,
+                index: index as i32,
+            },
+        };
+        let mut prototype = Tensor {
+            data: ptr::null_mut(),
+            device,
+            axes: extents.len() as i32,
+            element: DlType { code, bits, lanes: 1 },
+            shape: extents.as_mut_ptr(),
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        };
+        let mut text = String::new();
+        let mut managed: *mut Versioned = ptr::null_mut();
+        // SAFETY: the prototype lives past the call; the text is what `set_error` expects.
+        let code =
+            unsafe { (exchange.allocate)(&mut prototype, &mut managed, ptr::from_mut(&mut text).cast(), set_error) };
+        if code != 0 || managed.is_null() {
+            return Err(PyMemoryError::new_err(text));
+        }
+        Ok(Self::Managed(Managed::Versioned(managed), exchange))
+    }
+
+    /// Where its elements are.
+    pub fn address(&self) -> u64 {
+        match self {
+            Self::Managed(managed, _) => managed.tensor().data as u64 + managed.tensor().byte_offset,
+            Self::Made(array) => array.address(),
         }
     }
-    let mut object = ptr::null_mut();
-    // SAFETY: the tensor is handed over, whatever is answered.
-    let code = unsafe { (exchange.to_object)(managed, &mut object) };
-    if code != 0 {
-        return Err(PyErr::fetch(py));
+
+    /// Writes its elements, of an array in host memory.
+    pub(super) fn fill(&self, bytes: &[u8]) {
+        if let (Self::Managed(..), false) = (self, bytes.is_empty()) {
+            // SAFETY: a new tensor in host memory, in C order, as large as its shape says; nobody else knows it.
+            unsafe { slice::from_raw_parts_mut(self.address() as *mut u8, bytes.len()) }.copy_from_slice(bytes);
+        }
     }
-    // SAFETY: a new reference to an object.
-    Ok(unsafe { Bound::from_owned_ptr(py, object.cast()) })
+
+    /// It, as its library has it.
+    ///
+    /// # Errors
+    ///
+    /// What its library raises.
+    pub fn into_object(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (managed, exchange) = match self {
+            Self::Made(array) => return Ok(array.object),
+            Self::Managed(managed, exchange) => (managed, exchange),
+        };
+        let mut object = ptr::null_mut();
+        let pointer = match managed {
+            Managed::Versioned(pointer) => pointer,
+            Managed::Legacy(_) => unreachable!("allocators make none"),
+        };
+        std::mem::forget(managed);
+        // SAFETY: the tensor is handed over, whatever is answered.
+        let code = unsafe { (exchange.to_object)(pointer, &mut object) };
+        if code != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        // SAFETY: a new reference to an object.
+        Ok(unsafe { Bound::from_owned_ptr(py, object.cast()) })
+    }
+}
+
+/// The package of an object's type.
+fn root(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    let module = object.get_type().module()?.to_string();
+    Ok(module.split('.').next().unwrap_or_default().to_owned())
+}
+
+/// The stream that a library works on now.
+pub(super) fn current_stream(object: &Bound<'_, PyAny>, library: Library, device: Device) -> PyResult<u64> {
+    let (py, Device::Cuda(index)) = (object.py(), device) else {
+        return Ok(0);
+    };
+    if let Library::Exchange(exchange) = library {
+        let mut stream = ptr::null_mut();
+        // SAFETY: writes one handle.
+        let code = unsafe { (exchange.current_stream)(dlpack::CUDA, index as i32, &mut stream) };
+        if code != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        return Ok(stream as u64);
+    }
+    let stream = py
+        .import(root(object)?)?
+        .getattr("cuda")?
+        .call_method0("get_current_stream")?;
+    stream.getattr("ptr")?.extract()
 }
 
 /// Keeps what an allocator says.

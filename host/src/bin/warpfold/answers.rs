@@ -3,12 +3,7 @@
 use std::ops::Range;
 
 use serde::{Serialize, Serializer};
-use warpfold::{
-    Error,
-    dynamic,
-    files::DType,
-    ops::element::Type,
-};
+use warpfold::{Error, dynamic, files::DType, ops::element::Type};
 
 use crate::{room::room, scalar::Scalar};
 

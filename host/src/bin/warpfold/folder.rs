@@ -74,7 +74,10 @@ impl<T: FoldElement + Into<Scalar>> Folding<'_, T> {
     /// The answer of all pieces, and the elements that it tells of.
     fn finish(&self, pieces: AnyPieces) -> Result<(Answers, Vec<Scalar>), Failure> {
         let (bytes, state) = pieces.finish().map_err(|error| self.fold.in_file(error))?;
-        Ok((self.fold.one(self.answer(), bytes), self.function.selected(&state).into_iter().map(Into::into).collect()))
+        Ok((
+            self.fold.one(self.answer(), bytes),
+            self.function.selected(&state).into_iter().map(Into::into).collect(),
+        ))
     }
 }
 

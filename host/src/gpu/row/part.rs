@@ -83,7 +83,13 @@ impl<T: RowElement, U: RowElement> PreparedPart<T, U> {
     /// # Safety
     ///
     /// As [`PreparedRow::launch_raw`].
-    pub unsafe fn combine_raw(&self, stream: impl Into<RawStream>, gathered: u64, parts: u32, combined: u64) -> Result<(), Error> {
+    pub unsafe fn combine_raw(
+        &self,
+        stream: impl Into<RawStream>,
+        gathered: u64,
+        parts: u32,
+        combined: u64,
+    ) -> Result<(), Error> {
         if parts > MOST_STATES {
             let most = MOST_STATES;
             return Err(Error::Row(RowFault::Parts { parts, most }));

@@ -3,9 +3,7 @@
 use clap::ValueEnum as _;
 use comfy_table::{Table, presets};
 use serde::Serialize;
-use warpfold::{
-    ops::{LIST, element::Type},
-};
+use warpfold::ops::{LIST, element::Type};
 
 use super::{Op, Takes};
 use crate::{Failure, answers::dtype_of, values};

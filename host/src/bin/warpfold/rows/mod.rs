@@ -23,8 +23,7 @@ use warpfold::{
 pub use args::{GroupNormArgs, LayerNormArgs, RmsNormArgs, SoftmaxArgs};
 
 use crate::{
-    Failure,
-    clock,
+    Failure, clock,
     device::{Device, Wanted},
     named::Named,
     opened::Opened,

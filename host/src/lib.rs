@@ -104,11 +104,13 @@ pub mod fold;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod gradients;
+pub mod group;
 pub mod layout;
 #[cfg(feature = "ndarray")]
 pub mod ndarray;
 pub mod operand;
 pub mod ops;
+pub mod partial;
 pub mod pieces;
 pub mod plan;
 #[cfg(feature = "cuda")]
@@ -116,7 +118,9 @@ pub mod ptx;
 mod room;
 pub mod row;
 
-pub use error::{CheckpointFault, Error, GgufFault, OffsetFault, RowFault, SafetensorsFault, TensorFault};
+pub use error::{
+    CheckpointFault, Error, GgufFault, OffsetFault, PartialFault, RowFault, SafetensorsFault, TensorFault,
+};
 pub use fold::{Fold, fold};
 #[cfg(feature = "cuda")]
 pub use operand::DeviceView;

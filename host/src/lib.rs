@@ -27,6 +27,7 @@
 //! | the number of distinct elements | [`cpu::distinct`], `gpu::Gpu::distinct` and their kin |
 //! | the norm of a list of tensors, and clipping them | [`gradients`] |
 //! | an array that comes in pieces | [`pieces::Pieces`] |
+//! | parts of an array, on several machines, in any order | [`partial`], [`group`] |
 //! | an operator that is chosen while the program runs | [`dynamic`] |
 //! | an array of a file | `files::TensorFile`, then any of these |
 //!

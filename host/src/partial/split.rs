@@ -51,7 +51,10 @@ mod tests {
                 assert!(split[1..].iter().all(|part| part.start % 8 == 0 || part.start == len));
                 let largest = split.iter().map(|part| part.end - part.start).max().expect("a part");
                 let even = len / parts as u64;
-                assert!(largest <= even.saturating_add(even / 32 + 16), "{len} in {parts}: {largest}");
+                assert!(
+                    largest <= even.saturating_add(even / 32 + 16),
+                    "{len} in {parts}: {largest}"
+                );
             }
         }
     }

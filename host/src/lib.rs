@@ -27,6 +27,7 @@
 //! | the number of distinct elements | [`cpu::distinct`], `gpu::Gpu::distinct` and their kin |
 //! | the norm of a list of tensors, and clipping them | [`gradients`] |
 //! | an array that comes in pieces | [`pieces::Pieces`] |
+//! | parts of an array, on several machines, in any order | [`partial`], [`group`] |
 //! | an operator that is chosen while the program runs | [`dynamic`] |
 //! | an array of a file | `files::TensorFile`, then any of these |
 //!
@@ -104,11 +105,13 @@ pub mod fold;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod gradients;
+pub mod group;
 pub mod layout;
 #[cfg(feature = "ndarray")]
 pub mod ndarray;
 pub mod operand;
 pub mod ops;
+pub mod partial;
 pub mod pieces;
 pub mod plan;
 #[cfg(feature = "cuda")]
@@ -116,7 +119,9 @@ pub mod ptx;
 mod room;
 pub mod row;
 
-pub use error::{CheckpointFault, Error, GgufFault, OffsetFault, RowFault, SafetensorsFault, TensorFault};
+pub use error::{
+    CheckpointFault, Error, GgufFault, OffsetFault, PartialFault, RowFault, SafetensorsFault, TensorFault,
+};
 pub use fold::{Fold, fold};
 #[cfg(feature = "cuda")]
 pub use operand::DeviceView;

@@ -65,6 +65,7 @@ mod list;
 mod manifest;
 mod mask;
 pub(crate) mod order;
+mod signature;
 mod step;
 pub(crate) mod untyped;
 
@@ -73,6 +74,7 @@ pub use any::{AnyOp, OpFacts};
 pub use ignore_nan::{IgnoreNan, NO_INDEX, SkipsNan};
 pub use list::{LIST, Listed};
 pub use mask::{AnswerWhere, MaskElement, TakesMask, Where};
+pub use signature::Signature;
 pub use step::{Mapped, Step, Then};
 
 use warpfold_kernels::{
@@ -84,7 +86,7 @@ use warpfold_kernels::{
 pub use warpfold_kernels::{
     element,
     monoids::{self, Summary},
-    ops::{BadParameter, Commutative, Operator, OwnOperator, Reduction},
+    ops::{BadParameter, Commutative, OpSignature, Operator, OwnOperator, Reduction},
 };
 
 use groups::types_of;

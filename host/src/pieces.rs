@@ -4,6 +4,8 @@
 //! by themselves and combined as the tree combines them, give what one fold of the whole would give. Which device
 //! folded which piece does not matter.
 
+pub(crate) mod subtrees;
+
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use warpfold_kernels::{element::Item, monoids::Monoid};
@@ -15,6 +17,7 @@ use crate::{
         untyped::{Typed, Untyped, of_words, unpacked, words},
     },
 };
+use subtrees::{Subtree, Subtrees};
 
 /// Combines the states of consecutive pieces.
 ///
@@ -111,9 +114,9 @@ pub struct AnyPieces {
     untyped: Arc<dyn Untyped>,
     piece: u64,
     len: u64,
-    /// Subtrees still without their right neighbour, largest first: one for each bit of the number of whole pieces,
-    /// and one for the short last piece.
-    waiting: Vec<Vec<u32>>,
+    whole: Subtrees,
+    /// The state of the last piece, if it is shorter than the others.
+    last: Option<Vec<u32>>,
 }
 
 impl AnyPieces {
@@ -128,7 +131,8 @@ impl AnyPieces {
             untyped,
             piece,
             len: 0,
-            waiting: Vec::new(),
+            whole: Subtrees::default(),
+            last: None,
         })
     }
 
@@ -178,16 +182,15 @@ impl AnyPieces {
         let mut state = state[..self.untyped.words()].to_vec();
         self.untyped.shift(&mut state, self.len);
         if len == self.piece {
-            // Binary addition: each carry is a pair of neighbours of one size.
-            let mut carries = (self.len / self.piece).trailing_ones();
-            while carries > 0 {
-                let mut left = self.waiting.pop().expect("one state waits for each bit");
-                self.untyped.combine(&mut left, &state);
-                state = left;
-                carries -= 1;
-            }
+            let next = Subtree {
+                level: (self.piece / self.untyped.facts().leaf_elements()).ilog2(),
+                index: self.len / self.piece,
+                states: state,
+            };
+            self.whole.push(&*self.untyped, next);
+        } else {
+            self.last = Some(state);
         }
-        self.waiting.push(state);
         self.len = end;
         Ok(())
     }
@@ -208,14 +211,9 @@ impl AnyPieces {
 
     /// The words of the state of all pieces together: [`Pieces::state`].
     #[must_use]
-    pub fn state(mut self) -> Vec<u32> {
-        // What is missing to a power of two is identities, neutral to the bit.
-        let mut state = self.waiting.pop().unwrap_or_else(|| self.untyped.identity());
-        while let Some(mut left) = self.waiting.pop() {
-            self.untyped.combine(&mut left, &state);
-            state = left;
-        }
-        state
+    pub fn state(self) -> Vec<u32> {
+        let state = self.whole.total(&*self.untyped, self.last);
+        state.unwrap_or_else(|| self.untyped.identity())
     }
 }
 

@@ -31,11 +31,29 @@ pub trait Operator: Copy + Send + Sync + 'static {
         0
     }
 
+    /// What tells it from others of its name. It calls `each_step` with every [step](monoids::Step) that the operator is behind, the one
+    /// that elements come to first being the first.
+    fn signature(self, _each_step: &mut dyn FnMut(monoids::Step)) -> OpSignature {
+        OpSignature {
+            package: Self::LIBRARY.package,
+            parameter: self.parameter(),
+        }
+    }
+
     /// The first of its parameters that has no meaning. Operators are plain values whose fields anyone may set, so every call asks,
     /// before anything is read.
     fn bad_parameter(self) -> Option<BadParameter> {
         None
     }
+}
+
+/// What tells operators of one name apart, but for the steps that they are behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpSignature {
+    /// The package that the operator is of.
+    pub package: &'static str,
+    /// Its own [`parameter`](Operator::parameter), whatever step it is behind.
+    pub parameter: u64,
 }
 
 /// A reduction of an array of `T`, or of two arrays where `T` is [`Two`](crate::element::Two): its answer and its operator.

@@ -7,6 +7,7 @@
 //!   with the kernels or the host.
 //! * [`oracle`] — what mathematics answers: exact sums and products, plain scans.
 //! * [`backends`] — the CPU, folds in pieces and the emulator, asked alike.
+//! * [`partials`] — folds in parts that are divided at random.
 //! * [`golden`] — answers recorded once.
 //!
 //! An answer is compared by its [`Bits`].
@@ -18,6 +19,7 @@ pub mod golden_types;
 pub mod gradients;
 pub mod operations;
 pub mod oracle;
+pub mod partials;
 pub mod rows;
 pub mod samples;
 pub mod spec;

@@ -19,6 +19,7 @@ use crate::{
     Bits,
     backends::{self, Emulated},
     each_operation,
+    partials::{Divided, Way},
     samples::elements,
 };
 
@@ -71,6 +72,8 @@ pub trait Operation: Sync {
     fn state(&self, bits: &[u64]) -> Bits;
     /// The CPU's answer by way of pieces of so many elements.
     fn pieces(&self, bits: &[u64], piece: usize) -> Option<Bits>;
+    /// The fold of extents, which lie one after the other, in parts on the CPU.
+    fn divided(&self, bits: &[u64], way: Way) -> Divided;
     /// The answer and the state of a kernel on the emulator, over at least one element.
     ///
     /// # Panics
@@ -140,6 +143,9 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
     }
     fn pieces(&self, bits: &[u64], piece: usize) -> Option<Bits> {
         backends::pieces(self.0, &elements::<T>(bits), piece)
+    }
+    fn divided(&self, bits: &[u64], way: Way) -> Divided {
+        Divided::new(self.0, elements::<T>(bits), way)
     }
     fn emulator(&self, kernel: Kernel, bits: &[u64], misalign: usize, shape: Shape, seed: u64) -> Emulated {
         let (answer, state) = emulate::<T>(self, kernel, &elements(bits), misalign, shape, seed);

@@ -16,9 +16,13 @@ use warpfold::{
 use warpfold_kernels::{
     kernels::Kernel,
     monoids::{self, ColumnFold as _, Monoid},
-    tree::{Predicated, ROWS, row_elements},
+    tree::{Predicated, ROWS, leaf_elements, row_elements},
 };
-use warpfold_tests::{Bits, backends, cases, each_statistic, golden, operations, oracle};
+use warpfold_tests::{
+    Bits, backends, cases, each_statistic, golden, operations, oracle,
+    partials::{self, Divided, Way, splits},
+    samples,
+};
 
 /// Central moments in f64, in two passes: count, mean, and the means of the second, third and fourth powers.
 fn moments(values: &[f64]) -> (f64, f64, [f64; 3]) {
@@ -459,6 +463,23 @@ fn columns_follow_the_tree() {
     agrees::<u8, _, _>(Sum, (variance, monoids::Arg::SMALLEST), |value| {
         (value.abs() * 97.0) as u8
     });
+}
+
+/// In whatever parts.
+#[test]
+fn parts_are_the_whole() {
+    fn in_parts<T: Element, R: Reduction<T>>(op: R, number: &mut u64) {
+        *number += 1;
+        let (sample, way) = (
+            [samples::PLAIN, samples::ANY][*number as usize % 2],
+            [Way::Whole, Way::Around(2, 3)][*number as usize / 2 % 2],
+        );
+        let len = partials::length(leaf_elements::<T>(), *number as usize) / way.unit() * way.unit();
+        let values = samples::elements(&sample.array(T::TYPE, len * way.cells()));
+        partials::check(&Divided::new::<T, R>(op, values, way), *number, splits(10));
+    }
+    let mut number = 0;
+    each_statistic!(in_parts(&mut number));
 }
 
 /// Bits that were recorded once (`WARPFOLD_BLESS=1` records them anew), of arrays whose bits are a function of their length.

@@ -12,7 +12,7 @@ use warpfold_kernels::{
 use super::run;
 use crate::{
     layout::Extents,
-    operand::source::Source,
+    operand::{packed, source::Source},
     ops::{
         Reduction,
         untyped::{Lens, Typed, Untyped, write},
@@ -35,6 +35,20 @@ pub(crate) trait AnyFold: Sync {
     fn in_place(&self, extents: &[Extents]) -> bool;
     /// The states of `len` elements, from `first` on, of each of `count` extents from number `extent` on.
     fn gathered(&self, extents: &[Extents], extent: (u64, usize), first: (u64, usize), states: &mut [u32]);
+    /// Packs items of arrays without a layout.
+    fn pack(&self, items: Range<usize>, to: &mut [u8]);
+    /// Packs `len` elements, from `first` on, of each of `count` extents from number `extent` on, where all extents have their items side by
+    /// side, element after element.
+    fn pack_gathered(&self, extents: &[Extents], extent: (u64, usize), first: (u64, usize), to: &mut [u8]);
+}
+
+/// An operator that folds items which were packed, too: what partials, which keep such, must know types for.
+pub(crate) trait PackedFold: Untyped {
+    /// Bytes of a packed item.
+    fn packed_bytes(&self) -> usize;
+    /// The states of some of `cells` extents of at most [`RUN`](crate::operand::source::RUN) leaves, whose items lie side by side, element
+    /// after element.
+    fn fold_packed(&self, packed: &[u8], cells: usize, some: Range<usize>, states: &mut [u32]);
 }
 
 /// Bytes between gathered extents: a whole number of pages apart they would fight for the same lines of the cache.
@@ -53,11 +67,63 @@ impl<R: Reduction<I>, I: Item, S: Source<I>> Fold<R, I, S> {
     }
 
     fn fold_each(&self, values: &[I], starts: &[i64], lens: Lens<'_>, states: &mut [u32]) {
-        let op = self.op.op.monoid();
-        let mut typed = vec![op.identity(); starts.len()];
-        run::fold_each(Arch::new(), op, values, starts, lens, &mut typed);
-        for (state, words) in typed.into_iter().zip(states.chunks_exact_mut(R::State::COUNT)) {
-            write(state, words);
+        fold_each(self.op.op, values, starts, lens, states);
+    }
+}
+
+fn fold_each<R: Reduction<I>, I: Item>(op: R, values: &[I], starts: &[i64], lens: Lens<'_>, states: &mut [u32]) {
+    let op = op.monoid();
+    let mut typed = vec![op.identity(); starts.len()];
+    run::fold_each(Arch::new(), op, values, starts, lens, &mut typed);
+    for (state, words) in typed.into_iter().zip(states.chunks_exact_mut(R::State::COUNT)) {
+        write(state, words);
+    }
+}
+
+impl<R: Reduction<I>, I: Item> PackedFold for Typed<R, I> {
+    fn packed_bytes(&self) -> usize {
+        packed::bytes::<I>()
+    }
+    fn fold_packed(&self, packed: &[u8], cells: usize, some: Range<usize>, states: &mut [u32]) {
+        let len = packed.len() / (cells * packed::bytes::<I>());
+        let starts: Vec<i64> = (0..some.len()).map(|i| (i * len) as i64).collect();
+        let values: Vec<I> = unpacked(packed, cells, some);
+        fold_each(self.op, &values, &starts, Lens::All(len), states);
+    }
+}
+
+/// The items of some extents, one extent after the other.
+fn unpacked<I: Item>(packed: &[u8], cells: usize, some: Range<usize>) -> Vec<I> {
+    let bytes = packed::bytes::<I>();
+    let elements = packed.chunks_exact(cells * bytes);
+    let of_cell = |cell: usize| {
+        elements
+            .clone()
+            .map(move |items| packed::read(&items[cell * bytes..][..bytes]))
+    };
+    some.flat_map(of_cell).collect()
+}
+
+fn pack<I: Item>(values: &[I], to: &mut [u8]) {
+    for (value, bytes) in values.iter().zip(to.chunks_exact_mut(packed::bytes::<I>())) {
+        packed::write(*value, bytes);
+    }
+}
+
+fn pack_gathered<I: Item, S: Source<I>>(
+    source: S,
+    extents: &[Extents],
+    (extent, count): (u64, usize),
+    (first, len): (u64, usize),
+    to: &mut [u8],
+) {
+    let values = source.gather(extents, extent, count, first, len, len);
+    let bytes = packed::bytes::<I>();
+    let elements = to.chunks_exact_mut(extents[0].count as usize * bytes);
+    for (element, items) in elements.enumerate() {
+        let items = items[extent as usize * bytes..].chunks_exact_mut(bytes);
+        for (cell, item) in items.take(count).enumerate() {
+            packed::write(values[cell * len + element], item);
         }
     }
 }
@@ -93,5 +159,12 @@ impl<R: Reduction<I>, I: Item, S: Source<I>> AnyFold for Fold<R, I, S> {
         let values = self.source.gather(extents, extent, count, first, len, pitch);
         let starts: Vec<i64> = (0..count).map(|i| (i * pitch) as i64).collect();
         self.fold_each(&values, &starts, Lens::All(len), states);
+    }
+    fn pack(&self, items: Range<usize>, to: &mut [u8]) {
+        let part = self.source.part(items.start, items.len());
+        pack(&part.run(), to);
+    }
+    fn pack_gathered(&self, extents: &[Extents], extent: (u64, usize), first: (u64, usize), to: &mut [u8]) {
+        pack_gathered(self.source, extents, extent, first, to);
     }
 }

@@ -5,7 +5,7 @@
 //! ([`thread_fault`]).
 
 mod any_order;
-mod axes;
+pub(crate) mod axes;
 pub(crate) mod carries;
 mod distinct;
 pub(crate) mod erased;
@@ -132,7 +132,7 @@ fn fold_all(fold: &dyn AnyFold) -> Vec<u32> {
 }
 
 /// A subtree whose first element has that position. The halves part at a power of two leaves, as the canonical tree does.
-fn fold_tree(fold: &dyn AnyFold, items: Range<usize>, position: u64, state: &mut [u32]) {
+pub(crate) fn fold_tree(fold: &dyn AnyFold, items: Range<usize>, position: u64, state: &mut [u32]) {
     let untyped = fold.untyped();
     let leaf = untyped.facts().leaf_elements() as usize;
     let leaves = items.len().div_ceil(leaf);
@@ -154,7 +154,7 @@ fn fold_tree(fold: &dyn AnyFold, items: Range<usize>, position: u64, state: &mut
 }
 
 /// `count` answers, all the same, packed.
-fn filled(answer: &[u8], count: u64) -> Result<Vec<u8>, Error> {
+pub(crate) fn filled(answer: &[u8], count: u64) -> Result<Vec<u8>, Error> {
     let bytes = count.saturating_mul(answer.len() as u64);
     let mut answers = room::<u8>(bytes).map_err(|_| Error::LengthOverflow {
         elements: count,

@@ -32,9 +32,10 @@ use crate::{
         source::{One, Pair, Source},
     },
     ops::{AnyOp, Reduction, TakesMask, Where, untyped::Typed},
+    partial,
 };
 
-pub use crate::{ops::untyped::Answers, pieces::AnyPieces};
+pub use crate::{ops::untyped::Answers, partial::AnyPartial, pieces::AnyPieces};
 pub use answer::{Answer, AnswerType};
 #[cfg(feature = "table")]
 pub use table::{Accuracy, Choice, InTable, find};
@@ -218,6 +219,24 @@ pub trait Function<T>: Send + Sync {
     ///
     /// As [`Pieces::new`](crate::pieces::Pieces::new).
     fn pieces(&self, piece: u64) -> Result<AnyPieces, Error>;
+
+    /// Folds a part of arrays on the CPU, from element `first` of each extent on: [`Fold::partial_on_cpu`](crate::Fold::partial_on_cpu).
+    ///
+    /// # Errors
+    ///
+    /// As that; [`PartialFault::Segments`](crate::PartialFault::Segments) in segments.
+    ///
+    /// # Panics
+    ///
+    /// As [`answers`](Self::answers).
+    fn partial(&self, arrays: &Arrays<'_, T>, extent: Extent<'_>, first: u64) -> Result<AnyPartial, Error>;
+
+    /// The partial of bytes that [`AnyPartial::to_bytes`] gave.
+    ///
+    /// # Errors
+    ///
+    /// As [`Partial::from_bytes`](crate::partial::Partial::from_bytes).
+    fn partial_from_bytes(&self, bytes: &[u8]) -> Result<AnyPartial, Error>;
 }
 
 /// An operator of one array.
@@ -359,5 +378,17 @@ where
 
     fn pieces(&self, piece: u64) -> Result<AnyPieces, Error> {
         AnyPieces::new(Arc::new(Typed::<R, K::Item>::new(self.op)), piece)
+    }
+
+    fn partial(&self, arrays: &Arrays<'_, T>, extent: Extent<'_>, first: u64) -> Result<AnyPartial, Error> {
+        let (op, fold) = (
+            Arc::new(Typed::<R, K::Item>::new(self.op)),
+            Fold::new(self.op, K::source(arrays)),
+        );
+        partial::cpu::partial(op, &fold, &arrays.shapes(), extent, first)
+    }
+
+    fn partial_from_bytes(&self, bytes: &[u8]) -> Result<AnyPartial, Error> {
+        AnyPartial::from_bytes(Arc::new(Typed::<R, K::Item>::new(self.op)), bytes)
     }
 }

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod gguf;
 mod offset;
+mod partial;
 mod row;
 mod safetensors;
 mod shapes;
@@ -14,6 +15,7 @@ use std::{io, path::PathBuf};
 pub use checkpoint::CheckpointFault;
 pub use gguf::GgufFault;
 pub use offset::OffsetFault;
+pub use partial::PartialFault;
 pub use row::RowFault;
 pub use safetensors::SafetensorsFault;
 pub use tensors::TensorFault;
@@ -52,6 +54,21 @@ pub enum Error {
     /// What has no meaning of a list of tensors.
     #[error(transparent)]
     Tensor(TensorFault),
+
+    /// What has no meaning of a partial, or of its bytes.
+    #[error(transparent)]
+    Partial(PartialFault),
+
+    /// A transport of a group that failed.
+    #[error("rank {rank} of {size} has no messages of the others: {source}")]
+    Transport {
+        /// This rank.
+        rank: usize,
+        /// How many ranks there are.
+        size: usize,
+        /// The transport's words.
+        source: io::Error,
+    },
 
     /// A segment of nothing, over which the operator has no answer.
     #[error("{op} of segment {segment}, which is empty: {op} needs at least one element")]

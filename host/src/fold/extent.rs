@@ -14,6 +14,25 @@ pub trait Over {
     fn answers<A>(folded: Folded<A>) -> Self::Answers<A>;
 }
 
+/// An extent that may be folded in parts: [`Whole`] or [`Along`] axes.
+pub trait InParts: Over {
+    /// Whether its answers have that shape.
+    #[doc(hidden)]
+    fn fits(shape: &[u64]) -> bool;
+}
+
+impl InParts for Whole {
+    fn fits(shape: &[u64]) -> bool {
+        shape.is_empty()
+    }
+}
+
+impl InParts for Along {
+    fn fits(_: &[u64]) -> bool {
+        true
+    }
+}
+
 /// All of an operand, to one answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Whole;

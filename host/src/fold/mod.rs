@@ -4,16 +4,16 @@
 //! the others. What is prepared for later launches has no operand yet: it names its items, and under a mask the operator is
 //! [`Where`](crate::ops::Where) of it.
 
-mod extent;
+pub(crate) mod extent;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod options;
 #[cfg(feature = "cuda")]
 mod short;
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, sync::Arc};
 
-pub use extent::{Along, Extent, In, Over, Whole};
+pub use extent::{Along, Extent, In, InParts, Over, Whole};
 pub use options::{Cast, HasCorrection, HasTies, Output, Own, To};
 
 use crate::{
@@ -21,7 +21,12 @@ use crate::{
     cpu::{self, erased::Fold as CpuFold},
     layout::{Axes, Extents, Folded, Layout, Segments},
     operand::{HostOperand, NoMask, Under},
-    ops::{AnyOp, IgnoreNan, Mapped, Operator, Reduction, SkipsNan, Step, element::Item, untyped::of_words},
+    ops::{
+        AnyOp, IgnoreNan, Mapped, Operator, Reduction, SkipsNan, Step,
+        element::Item,
+        untyped::{Typed, of_words},
+    },
+    partial::{self, Partial},
     plan::Plan,
 };
 
@@ -39,7 +44,7 @@ use crate::{
 /// | [`mapped`](Fold::mapped) | what becomes of each element first | all operators of f32 or f64 |
 /// | [`masked`](Fold::masked) | what is left out by a mask | operators of [`TakesMask`](crate::ops::TakesMask) |
 ///
-/// and the last one is where it is folded: `on_cpu`, `on` (a GPU, an operand in host memory or in its own), `prepare` (a launch for a
+/// and the last one is where it is folded: `on_cpu`, `partial_on_cpu` (a part of an array), `on` (a GPU, an operand in host memory or in its own), `prepare` (a launch for a
 /// stream and a workspace of yours) or `plan`. The [operand](crate::operand) is an array, or for operators of two arrays both of them.
 ///
 /// ```
@@ -315,6 +320,43 @@ impl<Op: Operator, Out, Mask> Fold<Op, Whole, Out, Mask> {
     {
         let (source, shapes) = operand.place(self.mask);
         Ok(of_words(&cpu::state(&CpuFold::new(O::op(self.op), source), &shapes)?))
+    }
+}
+
+impl<Op: Operator, Extent: InParts, Mask> Fold<Op, Extent, Own, Mask> {
+    /// Folds a part of an array on the CPU, to be [merged](Partial::merge) with the other parts: the elements from `first` on.
+    ///
+    /// Along axes an array has all indices of the axes that are kept, and of those that are folded but the first: it is a part along the
+    /// first of these. `first` counts elements of an answer's extent: where the part begins at index `i`, that is `i` times the lengths of
+    /// the other folded axes.
+    ///
+    /// Cost: as [`on_cpu`](Self::on_cpu). What it holds: see [`partial`](crate::partial).
+    ///
+    /// # Errors
+    ///
+    /// As [`on_cpu`](Self::on_cpu), but for empty extents, which are no error; [`Error::LengthOverflow`] if a position is 2⁶⁴ or more.
+    ///
+    /// ```
+    /// use warpfold::{View, fold, layout::Layout, ops::Mean};
+    ///
+    /// // Three rows here and two there, of four columns.
+    /// let values: Vec<f32> = (0..20).map(|i| i as f32).collect();
+    /// let part = |rows: usize, values| View::new(values, &Layout::c_order(&[rows as u64, 4])?);
+    /// let mut columns = fold(Mean).axis(0).partial_on_cpu(part(3, &values[..12])?, 0)?;
+    /// columns.merge(fold(Mean).axis(0).partial_on_cpu(part(2, &values[12..])?, 3)?)?;
+    /// assert_eq!(columns.finish(5)?, fold(Mean).axis(0).on_cpu(part(5, &values)?)?);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    pub fn partial_on_cpu<'a, O>(self, operand: O, first: u64) -> Result<Partial<O::Op, O::Item, Extent>, Error>
+    where
+        O: HostOperand<'a, Op, Mask>,
+    {
+        let (source, shapes) = operand.place(self.mask);
+        let op = O::op(self.op);
+        let typed = Arc::new(Typed::<O::Op, O::Item>::new(op));
+        let fold = CpuFold::new(op, source);
+        let any = partial::cpu::partial(typed, &fold, &shapes, self.over.extent(), first)?;
+        Ok(Partial::of(any))
     }
 }
 

@@ -12,6 +12,7 @@
 #[cfg(feature = "cuda")]
 mod device;
 mod host;
+pub(crate) mod packed;
 pub(crate) mod source;
 
 #[cfg(feature = "cuda")]
@@ -19,6 +20,8 @@ pub use device::{Array, DeviceArrays, DeviceView, Layouts, Operand};
 #[cfg(feature = "cuda")]
 pub(crate) use device::{Memory, Placed};
 pub use host::{AsView, HostOperand, NoMask, Under, View};
+
+use warpfold_kernels::element::Operands;
 
 use crate::{
     Error,
@@ -28,18 +31,10 @@ use crate::{
 /// How long arrays are that are folded together, and how they lie, whatever their elements.
 #[derive(Clone, Debug)]
 pub struct Shapes {
-    together: Together,
+    together: Operands,
     first: Shape,
     /// Of two arrays, the other; the mask.
     second: Option<Shape>,
-}
-
-/// How arrays are folded together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Together {
-    One,
-    Pair,
-    Masked,
 }
 
 /// How an array lies in memory of so many elements.
@@ -112,7 +107,7 @@ impl Shape {
 impl Shapes {
     pub(crate) fn one(array: Shape) -> Self {
         Self {
-            together: Together::One,
+            together: Operands::One,
             first: array,
             second: None,
         }
@@ -120,7 +115,7 @@ impl Shapes {
 
     pub(crate) fn pair(first: Shape, second: Shape) -> Self {
         Self {
-            together: Together::Pair,
+            together: Operands::Two,
             first,
             second: Some(second),
         }
@@ -128,7 +123,7 @@ impl Shapes {
 
     pub(crate) fn masked(array: Shape, mask: Shape) -> Self {
         Self {
-            together: Together::Masked,
+            together: Operands::Masked,
             first: array,
             second: Some(mask),
         }
@@ -148,13 +143,13 @@ impl Shapes {
             return Ok(None);
         }
         match (self.together, &self.second) {
-            (Together::Pair, Some(second)) => Error::check_pair(&self.first.shape(), &second.shape())?,
+            (Operands::Two, Some(second)) => Error::check_pair(&self.first.shape(), &second.shape())?,
             // A row of a mask may hold for every row.
-            (Together::Masked, Some(Shape { layout: None, .. })) if self.first.layout.is_none() => {}
-            (Together::Masked, Some(mask)) if mask.shape() != self.first.shape() => return Ok(None),
+            (Operands::Masked, Some(Shape { layout: None, .. })) if self.first.layout.is_none() => {}
+            (Operands::Masked, Some(mask)) if mask.shape() != self.first.shape() => return Ok(None),
             _ => {}
         }
-        if let (Together::Masked, Some(mask)) = (self.together, &self.second) {
+        if let (Operands::Masked, Some(mask)) = (self.together, &self.second) {
             Error::check_mask(self.first.len, mask.len)?;
         }
         Ok(Some(self.first.len))
@@ -193,11 +188,11 @@ impl Shapes {
         let first = self.first.layout()?;
         let second = self.second.as_ref().map(Shape::layout).transpose()?;
         let (layouts, extents) = match (self.together, second) {
-            (Together::Pair, Some(second)) => {
+            (Operands::Two, Some(second)) => {
                 let extents = Extents::of_pair(&first, &second, axes)?.to_vec();
                 (vec![first, second], extents)
             }
-            (Together::Masked, Some(mask)) => {
+            (Operands::Masked, Some(mask)) => {
                 let extents = Extents::of_masked(&first, &mask, axes)?.to_vec();
                 let mask = mask.of_mask(&first)?;
                 (vec![first, mask], extents)

@@ -18,6 +18,7 @@ pub struct OpFacts {
     element: Type,
     leaf_bytes: usize,
     answers_nothing: bool,
+    in_any_order: bool,
     bad_parameter: Option<BadParameter>,
 }
 
@@ -91,6 +92,7 @@ impl OpFacts {
             element: I::ELEMENT,
             leaf_bytes: I::ELEMENT.leaf_elements() as usize * size_of::<I>(),
             answers_nothing: op.monoid().empty().is_some(),
+            in_any_order: R::Monoid::ALGEBRA.commutes && R::Monoid::ALGEBRA.in_any_order(),
             bad_parameter: op.bad_parameter(),
         }
     }
@@ -117,6 +119,12 @@ impl OpFacts {
     #[must_use]
     pub fn leaf_bytes(&self) -> usize {
         self.leaf_bytes
+    }
+
+    /// Whether states may be combined in any order, with the same bits.
+    #[must_use]
+    pub fn in_any_order(&self) -> bool {
+        self.in_any_order
     }
 
     /// Whether the operator's own parameters, if it has any, have a meaning.

@@ -7,7 +7,7 @@ use warpfold_kernels::{
     monoids::Monoid,
 };
 
-use super::{BadParameter, Operator, Reduction, TakesMask};
+use super::{BadParameter, OpSignature, Operator, Reduction, TakesMask};
 
 pub use warpfold_kernels::monoids::NO_INDEX;
 
@@ -49,6 +49,10 @@ impl<Op: SkipsNan> Operator for IgnoreNan<Op> {
 
     fn parameter(self) -> u64 {
         self.0.parameter()
+    }
+
+    fn signature(self, each_step: &mut dyn FnMut(monoids::Step)) -> OpSignature {
+        self.0.signature(each_step)
     }
 
     fn bad_parameter(self) -> Option<BadParameter> {

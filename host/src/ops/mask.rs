@@ -7,7 +7,7 @@ use warpfold_kernels::{
     monoids::Monoid,
 };
 
-use super::{BadParameter, IgnoreNan, Operator, Reduction, SkipsNan};
+use super::{BadParameter, IgnoreNan, OpSignature, Operator, Reduction, SkipsNan};
 
 /// The operator `Op` over the elements that a mask selects, as NumPy's `where=`. [`Fold::masked`](crate::Fold::masked) wraps the operator itself, and
 /// says what is answered; for a launch of your own it is `gpu.prepare::<Masked<T>, _>(Where(op), len)`.
@@ -53,6 +53,10 @@ impl<Op: TakesMask> Operator for Where<Op> {
 
     fn parameter(self) -> u64 {
         self.0.parameter()
+    }
+
+    fn signature(self, each_step: &mut dyn FnMut(monoids::Step)) -> OpSignature {
+        self.0.signature(each_step)
     }
 
     fn bad_parameter(self) -> Option<BadParameter> {

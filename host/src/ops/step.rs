@@ -6,7 +6,7 @@ use warpfold_kernels::{
     monoids,
 };
 
-use super::{BadParameter, Operator, Reduction, TakesMask};
+use super::{BadParameter, OpSignature, Operator, Reduction, TakesMask};
 
 pub use warpfold_kernels::monoids::{Step, Then};
 
@@ -65,6 +65,11 @@ impl<Op: Operator> Operator for Mapped<Op> {
     /// What the step takes off.
     fn parameter(self) -> u64 {
         self.1.minus.to_bits()
+    }
+
+    fn signature(self, each_step: &mut dyn FnMut(Step)) -> OpSignature {
+        each_step(self.1);
+        self.0.signature(each_step)
     }
 
     fn bad_parameter(self) -> Option<BadParameter> {

@@ -7,13 +7,15 @@ use warpfold_kernels::{
     monoids::{Monoid, Positional as _, Words},
 };
 
-use super::{OpFacts, Reduction};
+use super::{OpFacts, Reduction, Signature};
 use crate::{Error, layout::Folded, room::room};
 
 /// What it takes to put states together and to finish them, all types forgotten. Slices hold one state after the other.
 pub(crate) trait Untyped: Send + Sync {
     /// What is known of the operator.
     fn facts(&self) -> &OpFacts;
+    /// Which it is.
+    fn signature(&self) -> Signature;
     /// Words of a state.
     fn words(&self) -> usize;
     /// The state of nothing.
@@ -68,6 +70,9 @@ impl<R: Reduction<I>, I: Item> Typed<R, I> {
 impl<R: Reduction<I>, I: Item> Untyped for Typed<R, I> {
     fn facts(&self) -> &OpFacts {
         &self.facts
+    }
+    fn signature(&self) -> Signature {
+        Signature::of::<I, R>(self.op)
     }
     fn words(&self) -> usize {
         R::State::COUNT
@@ -148,7 +153,7 @@ pub(crate) fn write<W: Words>(value: W, words: &mut [u32]) {
 }
 
 /// Writes a value as memory and files have it: its numbers one after the other, little-endian.
-fn pack<W: Words>(value: W, bytes: &mut [u8]) {
+pub(crate) fn pack<W: Words>(value: W, bytes: &mut [u8]) {
     for (i, unit) in bytes.chunks_exact_mut(W::UNIT).enumerate() {
         unit.copy_from_slice(&value.word(i).to_le_bytes()[..W::UNIT]);
     }
@@ -156,8 +161,12 @@ fn pack<W: Words>(value: W, bytes: &mut [u8]) {
 
 /// The values of packed bytes.
 pub(crate) fn unpacked<W: Words>(packed: &[u8]) -> impl ExactSizeIterator<Item = W> {
-    packed.chunks_exact(W::COUNT * W::UNIT).map(|bytes| {
-        let word = |i: usize| bytes[i * W::UNIT..][..W::UNIT].iter().rev();
-        W::from_words(|i| word(i).fold(0, |word, byte| word << 8 | u32::from(*byte)))
-    })
+    let each = packed.chunks_exact(W::COUNT * W::UNIT);
+    each.map(|bytes| W::from_words(|i| unpacked_word::<W>(bytes, i)))
+}
+
+/// Word `i` of a packed value.
+pub(crate) fn unpacked_word<W: Words>(packed: &[u8], i: usize) -> u32 {
+    let bytes = packed[i * W::UNIT..][..W::UNIT].iter().rev();
+    bytes.fold(0, |word, byte| word << 8 | u32::from(*byte))
 }

@@ -7,12 +7,26 @@ use crate::words::Words;
 pub trait Item: Words + PartialEq + Send + Sync + 'static {
     /// The elements whose canonical tree it is folded in.
     const ELEMENT: Type;
+    /// What it has one of each of.
+    const OPERANDS: Operands;
     /// Bytes of one of those.
     const BYTES: usize = Self::ELEMENT.bytes();
 }
 
 impl<T: Element> Item for T {
     const ELEMENT: Type = T::TYPE;
+    const OPERANDS: Operands = Operands::One;
+}
+
+/// The arrays that are folded together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operands {
+    /// One array.
+    One,
+    /// Two arrays, element by element.
+    Two,
+    /// An array and its mask.
+    Masked,
 }
 
 /// One of each of two arrays. Two elements at the same place are an [`Item`], folded in the tree of one array.
@@ -21,6 +35,7 @@ pub struct Two<X>(pub X, pub X);
 
 impl<T: Element> Item for Two<T> {
     const ELEMENT: Type = T::TYPE;
+    const OPERANDS: Operands = Operands::Two;
 }
 
 impl<X: Words> Words for Two<X> {
@@ -48,10 +63,12 @@ pub struct Masked<T>(pub T, pub bool);
 
 impl<T: Element> Item for Masked<T> {
     const ELEMENT: Type = T::TYPE;
+    const OPERANDS: Operands = Operands::Masked;
 }
 
 impl<T: Words> Words for Masked<T> {
     const COUNT: usize = T::COUNT + 1;
+    const UNIT: usize = T::UNIT;
     #[inline]
     fn word(self, i: usize) -> u32 {
         if i < T::COUNT { self.0.word(i) } else { self.1.into() }

@@ -39,7 +39,7 @@ mod sum128;
 pub use complex::{Complex, complex32, complex64, complex128};
 pub use fp8::{f8e4m3, f8e5m2};
 pub use half::{bf16, f16};
-pub use item::{Item, Masked, Two};
+pub use item::{Item, Masked, Operands, Two};
 pub use normed::Normed;
 pub use scale::{Factor, Scale, Squares, Unscaled};
 pub use sum128::Sum128;
@@ -75,6 +75,34 @@ pub enum Type {
 }
 
 impl Type {
+    /// Every type.
+    pub const ALL: [Self; 18] = [
+        Self::Bool,
+        Self::I8,
+        Self::I16,
+        Self::I32,
+        Self::I64,
+        Self::U8,
+        Self::U16,
+        Self::U32,
+        Self::U64,
+        Self::F16,
+        Self::Bf16,
+        Self::F32,
+        Self::F64,
+        Self::F8E4M3,
+        Self::F8E5M2,
+        Self::Complex32,
+        Self::Complex64,
+        Self::Complex128,
+    ];
+
+    /// The type of that [name](Self::name).
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|element| element.name() == name)
+    }
+
     /// Its name in Rust and in the kernels' symbols.
     #[must_use]
     pub const fn name(self) -> &'static str {

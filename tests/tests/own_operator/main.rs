@@ -21,7 +21,11 @@ use warpfold_kernels::{
     kernels::{Kernel, MOST_WORDS},
     testing::{check_laws, check_parameter, check_row_laws, check_row_params},
 };
-use warpfold_tests::{Bits, backends, cases, rows};
+use warpfold_tests::{
+    Bits, backends, cases,
+    partials::{self, Divided, Way, splits},
+    rows,
+};
 
 const LEAF: usize = 1024;
 
@@ -319,6 +323,16 @@ fn entries_are_of_their_own_library() {
         }
     }
     assert!(warpfold_kernels::kernels::entry("census_f32").is_none());
+}
+
+/// Parts of arrays, in whatever order they are merged: of one that does not commute, too.
+#[test]
+fn parts_are_the_whole() {
+    let values = || cases::MIXED.array(20_003);
+    let steps = (0..5003_u32).map(|i| i.wrapping_mul(2_654_435_761));
+    partials::check(&Divided::new(TakeCensus, values(), Way::Whole), 1, splits(50));
+    partials::check(&Divided::new(GeometricMean, values(), Way::Whole), 2, splits(50));
+    partials::check(&Divided::new::<u32, _>(Compose, steps.collect(), Way::Around(1, 1)), 3, splits(50));
 }
 
 /// Pieces, which carry states from call to call.

@@ -1,0 +1,212 @@
+//! Bytes to a partial. Whatever the bytes are, what is wrong with them is an error, and nothing is allocated that they do not fill.
+
+use std::sync::Arc;
+
+use super::{
+    any::AnyPartial,
+    head::{CHECKSUM, Head},
+    run::{Division, Run},
+};
+use crate::{
+    Error, PartialFault,
+    cpu::erased::PackedFold,
+    ops::OpFacts,
+    pieces::subtrees::{Subtree, Subtrees},
+};
+
+/// Reads numbers one after the other, little-endian.
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+    pub(super) at: usize,
+}
+
+/// A part that has no meaning.
+pub(super) fn malformed(what: &'static str, reader: &Reader<'_>, found: String) -> Error {
+    let at = reader.at as u64;
+    Error::Partial(PartialFault::Malformed { what, at, found })
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
+    }
+
+    fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    fn take(&mut self, what: &'static str, count: usize) -> Result<&'a [u8], Error> {
+        if count > self.left() {
+            let found = format!("{count} bytes, where {} are left", self.left());
+            return Err(malformed(what, self, found));
+        }
+        let taken = &self.bytes[self.at..][..count];
+        self.at += count;
+        Ok(taken)
+    }
+
+    fn number(&mut self, what: &'static str, bytes: usize) -> Result<u64, Error> {
+        let each = self.take(what, bytes)?.iter().rev();
+        Ok(each.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, Error> {
+        Ok(self.number(what, 4)? as u32)
+    }
+
+    pub(super) fn u64(&mut self, what: &'static str) -> Result<u64, Error> {
+        self.number(what, 8)
+    }
+
+    /// A number of things that have at least so many bytes each, and so are not more than fit.
+    pub(super) fn count(&mut self, what: &'static str, bytes: usize) -> Result<usize, Error> {
+        let count = self.u32(what)? as usize;
+        self.fits(what, count as u64, bytes)
+    }
+
+    fn fits(&self, what: &'static str, count: u64, bytes: usize) -> Result<usize, Error> {
+        let fits = |count: &usize| count.checked_mul(bytes).is_some_and(|all| all <= self.left());
+        let count_that_fits = usize::try_from(count).ok().filter(fits);
+        count_that_fits.ok_or_else(|| malformed(what, self, format!("{count}, where {} bytes are left", self.left())))
+    }
+
+    /// One of a list, by its number.
+    pub(super) fn one_of<X: Copy>(&mut self, what: &'static str, list: &[X]) -> Result<X, Error> {
+        let number = self.number(what, 1)?;
+        let found = list.get(number as usize).copied();
+        found.ok_or_else(|| malformed(what, self, number.to_string()))
+    }
+
+    /// A name, behind its length of 2 bytes.
+    pub(super) fn text(&mut self, what: &'static str) -> Result<String, Error> {
+        let len = self.number(what, 2)? as usize;
+        let bytes = self.take(what, len)?.to_vec();
+        String::from_utf8(bytes).map_err(|error| malformed(what, self, format!("{:?}", error.as_bytes())))
+    }
+}
+
+/// A run as it is described, before what it holds.
+struct Described {
+    first: u64,
+    end: u64,
+    division: Division,
+}
+
+/// What the bytes hold, in bytes.
+struct Sizes {
+    /// Of an element of all cells.
+    element: u128,
+    /// Of the states of all cells.
+    states: u128,
+}
+
+impl AnyPartial {
+    /// [`Partial::from_bytes`](super::Partial::from_bytes), of that operator.
+    pub(crate) fn from_bytes(op: Arc<dyn PackedFold>, bytes: &[u8]) -> Result<Self, Error> {
+        let head = Head::of(bytes)?;
+        if let Some((what, [this, other])) = op.signature().difference(&head.signature) {
+            return Err(Error::Partial(PartialFault::Other { what, this, other }));
+        }
+        let mut partial = Self::new(op, head.shape)?;
+        let op = Arc::clone(&partial.op);
+        let (cells, facts) = (partial.cells as u128, op.facts());
+        let in_any_order = facts.in_any_order();
+        let sizes = Sizes {
+            element: cells * partial.op.packed_bytes() as u128,
+            states: cells * 4 * partial.op.words() as u128,
+        };
+        let mut reader = Reader::new(&bytes[..bytes.len() - CHECKSUM], head.at);
+        let count = reader.fits("number of runs", head.runs, 28)?;
+        let mut runs = Vec::with_capacity(count);
+        for _ in 0..count {
+            let before = runs.last().map(|before: &Described| before.end);
+            runs.push(described(&mut reader, before, facts)?);
+        }
+        is_filled(&reader, &runs, &sizes, in_any_order)?;
+        let element = sizes.element as usize;
+        let mut borders = vec![];
+        for run in &runs {
+            let before = reader
+                .take("elements", run.division.before as usize * element)?
+                .to_vec();
+            let after = reader.take("elements", run.division.after as usize * element)?.to_vec();
+            borders.push((before, after));
+        }
+        if in_any_order && count > 0 {
+            partial.total = Some(states(&mut reader, sizes.states as usize)?);
+        }
+        for (run, (before, after)) in runs.into_iter().zip(borders) {
+            let mut whole = Subtrees::default();
+            for (level, index) in run.division.subtrees() {
+                let states = states(&mut reader, sizes.states as usize)?;
+                whole.push(&*partial.op, Subtree { level, index, states });
+            }
+            let end = run.end;
+            partial.runs.insert(
+                run.first,
+                Run {
+                    end,
+                    before,
+                    whole,
+                    after,
+                },
+            );
+        }
+        Ok(partial)
+    }
+}
+
+/// The next run. Where it begins and ends says how it divides; what it says of that itself must be the same.
+fn described(reader: &mut Reader<'_>, before: Option<u64>, op: &OpFacts) -> Result<Described, Error> {
+    let (first, end) = (reader.u64("run")?, reader.u64("run")?);
+    if first >= end || before.is_some_and(|before| first <= before) {
+        let after = before.map_or(String::new(), |before| format!(", after one up to {before}"));
+        return Err(malformed("run", reader, format!("{first} up to {end}{after}")));
+    }
+    let division = Division::by(op, first, end);
+    let mut is = |what: &'static str, bytes: usize, expected: u64| {
+        let found = reader.number(what, bytes)?;
+        if found == expected {
+            Ok(())
+        } else {
+            let found = format!("{found}, where {first} up to {end} has {expected}");
+            Err(malformed(what, &*reader, found))
+        }
+    };
+    is("number of elements before a leaf", 4, division.before)?;
+    is("number of elements after a leaf", 4, division.after)?;
+    is("number of subtrees", 4, division.subtrees().count() as u64)?;
+    for (level, index) in division.subtrees() {
+        is("level of a subtree", 1, level.into())?;
+        is("index of a subtree", 8, index)?;
+    }
+    Ok(Described { first, end, division })
+}
+
+/// Whether what is left is what the runs hold.
+fn is_filled(reader: &Reader<'_>, runs: &[Described], sizes: &Sizes, in_any_order: bool) -> Result<(), Error> {
+    let of_run = |run: &Described| {
+        let elements = u128::from(run.division.before + run.division.after);
+        let subtrees = run.division.subtrees().count() as u128;
+        elements
+            .saturating_mul(sizes.element)
+            .saturating_add(subtrees.saturating_mul(sizes.states))
+    };
+    let total = if in_any_order && !runs.is_empty() {
+        sizes.states
+    } else {
+        0
+    };
+    let needed = runs.iter().map(of_run).fold(total, u128::saturating_add);
+    if needed == reader.left() as u128 {
+        Ok(())
+    } else {
+        let found = format!("{needed} bytes by the runs, where {} are left", reader.left());
+        Err(malformed("contents", reader, found))
+    }
+}
+
+fn states(reader: &mut Reader<'_>, bytes: usize) -> Result<Vec<u32>, Error> {
+    let (words, _) = reader.take("states", bytes)?.as_chunks();
+    Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+}

@@ -18,7 +18,7 @@ use std::{
 };
 
 use pyo3::{
-    Bound, Py, PyAny, PyErr, PyResult,
+    Bound, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyBufferError, PyTypeError, PyValueError},
     types::{PyAnyMethods as _, PyCapsule, PyCapsuleMethods as _, PyType, PyTypeMethods as _},
 };
@@ -133,6 +133,22 @@ impl Library {
                 )));
             }
         })
+    }
+}
+
+impl Library {
+    /// A new array in host memory of NumPy's, or of the standard library's.
+    ///
+    /// # Errors
+    ///
+    /// What it raises.
+    pub fn made<'py>(self, py: Python<'py>, element: Type, shape: &[u64], bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        match (self, shape) {
+            (Self::Numpy, []) => buffer::numpy_scalar(py, element, bytes),
+            (Self::Numpy, _) => buffer::numpy_array(py, element, shape, bytes),
+            (_, []) => buffer::number(py, element, bytes),
+            _ => buffer::memoryview(py, element, shape, bytes),
+        }
     }
 }
 
@@ -354,14 +370,24 @@ impl<'py> Array<'py> {
                 new.fill(bytes);
                 new.into_object(py)
             }
-            Library::Numpy if shape.is_empty() => buffer::numpy_scalar(py, element, bytes),
-            Library::Numpy => buffer::numpy_array(py, element, shape, bytes),
             Library::Dlpack => {
                 let owned = Bound::new(py, Owned::new(element, shape, bytes))?;
                 namespace(&self.object)?.call_method1("from_dlpack", (owned,))
             }
-            Library::Buffer if shape.is_empty() => buffer::number(py, element, bytes),
-            Library::Buffer | Library::Dask => buffer::memoryview(py, element, shape, bytes),
+            library => library.made(py, element, shape, bytes),
+        }
+    }
+
+    /// It in host memory, where it is in a GPU's.
+    ///
+    /// # Errors
+    ///
+    /// What its library raises.
+    pub fn on_host(self) -> PyResult<Self> {
+        match (self.device, self.library) {
+            (Device::Cpu, _) => Ok(self),
+            (_, Library::Exchange(_)) => Self::of(&self.object.call_method0("cpu")?, "x"),
+            _ => Self::of(&self.object.call_method0("get")?, "x"),
         }
     }
 

@@ -7,10 +7,13 @@ use std::{
 
 use pyo3::{PyResult, Python};
 use warpfold::{
-    dynamic::{Accuracy, AnswerType, Answers, Arrays, Choice, Function, InTable, Target, find},
+    dynamic::{Accuracy, AnswerType, Answers, AnyPartial, Arrays, Choice, Function, InTable, Target, find},
     fold::Extent,
     layout::Axes,
-    ops::element::{Type, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
+    ops::{
+        LIST,
+        element::{Type, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
+    },
 };
 
 #[cfg(feature = "cuda")]
@@ -31,6 +34,21 @@ pub trait AnyFold: Send + Sync {
     /// Plans it for arrays of such layouts in a GPU's memory, along axes or of all.
     #[cfg(feature = "cuda")]
     fn prepare(&self, gpu: &Gpu, layouts: Layouts<'_>, axes: Option<&[i64]>, keepdims: bool) -> PyResult<AnyPrepared>;
+    /// Folds a part of an array in host memory, whose first element has that number.
+    fn partial(
+        &self,
+        py: Python<'_>,
+        x: &Array<'_>,
+        second: Second<'_, '_>,
+        axes: Option<&[i64]>,
+        first: u64,
+    ) -> PyResult<AnyPartial>;
+    /// The partial of such bytes.
+    fn partial_from_bytes(&self, bytes: &[u8]) -> PyResult<AnyPartial>;
+    /// Whether any order of the elements gives the same answer.
+    fn in_any_order(&self) -> bool;
+    /// The operator's name, which says what becomes of NaN and how it is rounded.
+    fn name(&self) -> &'static str;
     /// Folds an array in host memory, with a second one or under a mask, as its operator has it.
     fn on_cpu(&self, py: Python<'_>, x: &Array<'_>, second: Second<'_, '_>, extent: Extent<'_>) -> PyResult<Answers>;
 }
@@ -73,24 +91,48 @@ impl<T: InTable> AnyFold for Of<T> {
         };
         prepared.map_err(errors::of)
     }
+    fn partial(
+        &self,
+        py: Python<'_>,
+        x: &Array<'_>,
+        second: Second<'_, '_>,
+        axes: Option<&[i64]>,
+        first: u64,
+    ) -> PyResult<AnyPartial> {
+        let arrays = arrays::<T>(x, second, axes.is_none())?;
+        let partial = py.detach(|| match axes {
+            None => self.0.partial(&arrays, Extent::Whole, first),
+            Some(axes) => self.0.partial(&arrays, Extent::Along(&Axes::of(axes)), first),
+        });
+        partial.map_err(errors::of)
+    }
+    fn partial_from_bytes(&self, bytes: &[u8]) -> PyResult<AnyPartial> {
+        self.0.partial_from_bytes(bytes).map_err(errors::of)
+    }
+    fn in_any_order(&self) -> bool {
+        self.0.op().in_any_order()
+    }
+    fn name(&self) -> &'static str {
+        self.0.op().name()
+    }
     fn on_cpu(&self, py: Python<'_>, x: &Array<'_>, second: Second<'_, '_>, extent: Extent<'_>) -> PyResult<Answers> {
-        // Of one axis there is nothing to be worked out; both must be then.
-        let is_like = |other: &Array<'_>| other.shape == x.shape && other.is_in_order();
-        let as_one_axis = matches!(extent, Extent::Whole | Extent::In(_))
-            && match second {
-                Second::Nothing => true,
-                Second::Array(other) | Second::Mask(other) => x.is_in_order() && is_like(other),
-            };
-        let arrays = Arrays::one(x.view::<T>(as_one_axis)?);
-        let arrays = match second {
-            Second::Nothing => arrays,
-            Second::Array(other) => arrays.with(other.view::<T>(as_one_axis)?),
-            Second::Mask(mask) => arrays.masked(mask.view::<u8>(as_one_axis)?),
-        };
+        let arrays = arrays::<T>(x, second, matches!(extent, Extent::Whole | Extent::In(_)))?;
         let fold = || self.0.answers(&Target::Cpu, &arrays, extent);
         let answers = if x.bytes() > ALONE { py.detach(fold) } else { fold() };
         answers.map_err(errors::of)
     }
+}
+
+/// Arrays in host memory: of one axis if that is asked for and all are in order, for then there is nothing to be worked out.
+fn arrays<'a, T: InTable>(x: &'a Array<'_>, second: Second<'a, '_>, as_one_axis: bool) -> PyResult<Arrays<'a, T>> {
+    let is_like = |other: &Array<'_>| other.shape == x.shape && other.is_in_order();
+    let as_one_axis = as_one_axis && second.array().is_none_or(|other| x.is_in_order() && is_like(other));
+    let arrays = Arrays::one(x.view::<T>(as_one_axis)?);
+    Ok(match second {
+        Second::Nothing => arrays,
+        Second::Array(other) => arrays.with(other.view::<T>(as_one_axis)?),
+        Second::Mask(mask) => arrays.masked(mask.view::<u8>(as_one_axis)?),
+    })
 }
 
 /// What a function was found by.
@@ -158,4 +200,34 @@ fn of_type(asked: &Asked) -> Option<Arc<dyn AnyFold>> {
         Type::Complex128 => of::<complex128>(asked),
         Type::Complex32 => None,
     }
+}
+
+/// What finds the operator of a name that says its policies, as partials have it.
+pub fn named(name: &str, element: Type, masked: bool, parameter: u64) -> Option<Asked> {
+    const ACCURACIES: [Accuracy; 5] = [
+        Accuracy::Native,
+        Accuracy::Compensated,
+        Accuracy::Wide,
+        Accuracy::Exact,
+        Accuracy::InF64,
+    ];
+    LIST.iter().find_map(|listed| {
+        let options = ACCURACIES
+            .iter()
+            .flat_map(|accuracy| [(*accuracy, false), (*accuracy, true)]);
+        options.into_iter().find_map(|(accuracy, ignores_nan)| {
+            let has_number = matches!(listed.name, "var" | "std" | "meanvar" | "lp");
+            let asked = Asked {
+                op: listed.name,
+                element,
+                masked,
+                ignores_nan,
+                accuracy,
+                parameter: has_number.then_some(parameter),
+            };
+            function(&asked)
+                .filter(|function| function.name() == name)
+                .map(|_| asked)
+        })
+    })
 }

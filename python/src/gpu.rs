@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    hash::Hash,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -16,6 +17,7 @@ use crate::{
     arrays::{Array, New},
     errors,
     folds::{AnyFold, Asked, Second},
+    rows::{AnyRow, RowKey},
 };
 
 /// What a plan is for.
@@ -30,89 +32,151 @@ pub struct Key {
     pub keepdims: bool,
 }
 
-/// What is kept of a device between calls.
-struct Device {
-    gpu: Gpu,
-    plans: HashMap<Key, (Arc<AnyPrepared>, u64)>,
-    /// Counts calls.
-    now: u64,
-    /// Of each stream.
-    workspaces: HashMap<RawStream, Workspace>,
-}
-
 /// Plans that are kept; the one that was used longest ago goes first.
 const MOST_PLANS: usize = 512;
 
-static DEVICES: Mutex<Vec<Option<Arc<Mutex<Device>>>>> = Mutex::new(vec![]);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// What was made for keys, as far as it is kept.
+pub struct Kept<K, V> {
+    all: HashMap<K, (Arc<V>, u64)>,
+    /// Counts calls.
+    now: u64,
 }
 
-/// The device of that index, opened once.
-fn device(index: usize) -> Result<Arc<Mutex<Device>>, warpfold::Error> {
-    let mut devices = lock(&DEVICES);
-    if devices.len() <= index {
-        devices.resize(index + 1, None);
+impl<K: Clone + Eq + Hash, V> Kept<K, V> {
+    fn new() -> Self {
+        let all = HashMap::new();
+        Self { all, now: 0 }
     }
-    if let Some(device) = &devices[index] {
-        return Ok(device.clone());
-    }
-    let device = Arc::new(Mutex::new(Device {
-        gpu: Gpu::new(index)?,
-        plans: HashMap::new(),
-        now: 0,
-        workspaces: HashMap::new(),
-    }));
-    devices[index] = Some(device.clone());
-    Ok(device)
-}
 
-impl Device {
-    /// The plan of a key, made where there is none.
-    fn plan(&mut self, key: &Key, make: impl FnOnce(&Gpu) -> PyResult<AnyPrepared>) -> PyResult<Arc<AnyPrepared>> {
+    /// What there is of a key, made where there is none.
+    pub fn of(&mut self, gpu: &Gpu, key: &K, make: impl FnOnce(&Gpu) -> PyResult<V>) -> PyResult<Arc<V>> {
         self.now += 1;
-        if let Some((plan, used)) = self.plans.get_mut(key) {
+        if let Some((plan, used)) = self.all.get_mut(key) {
             *used = self.now;
             return Ok(plan.clone());
         }
-        let plan = Arc::new(make(&self.gpu)?);
-        if self.plans.len() >= MOST_PLANS {
+        let plan = Arc::new(make(gpu)?);
+        if self.all.len() >= MOST_PLANS {
             let oldest = self
-                .plans
+                .all
                 .iter()
                 .min_by_key(|(_, (_, used))| *used)
                 .map(|(key, _)| key.clone());
             // A launch of it may still run, and reads what it has in device memory.
-            self.gpu.synchronize().map_err(errors::of)?;
-            oldest.and_then(|oldest| self.plans.remove(&oldest));
+            gpu.synchronize().map_err(errors::of)?;
+            oldest.and_then(|oldest| self.all.remove(&oldest));
         }
-        self.plans.insert(key.clone(), (plan.clone(), self.now));
+        self.all.insert(key.clone(), (plan.clone(), self.now));
         Ok(plan)
     }
+}
 
-    /// Enqueues a launch.
-    fn launch(
-        &mut self,
-        plan: &AnyPrepared,
-        stream: RawStream,
-        arrays: [u64; 2],
-        answers: u64,
-    ) -> Result<(), warpfold::Error> {
-        let words = plan.plan().workspace_words();
-        let fits = self
-            .workspaces
-            .get(&stream)
-            .is_some_and(|workspace| workspace.fits(words));
-        if !fits {
-            let larger = plan.workspace()?;
-            // The one that is replaced is freed when what was launched with it is done: freeing waits.
-            self.workspaces.insert(stream, larger);
+/// What is kept of a device between calls.
+pub struct Device {
+    pub gpu: Gpu,
+    pub folds: Kept<Key, AnyPrepared>,
+    pub rows: Kept<RowKey, Box<dyn AnyRow>>,
+    /// Of each stream.
+    workspaces: HashMap<RawStream, Workspace>,
+}
+
+static DEVICES: Mutex<Vec<Option<Arc<Mutex<Device>>>>> = Mutex::new(vec![]);
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The device of that index, opened once.
+pub fn device(py: Python<'_>, index: usize) -> PyResult<Arc<Mutex<Device>>> {
+    if let Some(Some(device)) = lock(&DEVICES).get(index) {
+        return Ok(device.clone());
+    }
+    let gpu = py.detach(|| Gpu::new(index)).map_err(errors::of)?;
+    let mut devices = lock(&DEVICES);
+    if devices.len() <= index {
+        devices.resize(index + 1, None);
+    }
+    // Another thread may have been quicker.
+    let device = devices[index].get_or_insert_with(|| {
+        Arc::new(Mutex::new(Device {
+            gpu,
+            folds: Kept::new(),
+            rows: Kept::new(),
+            workspaces: HashMap::new(),
+        }))
+    });
+    Ok(device.clone())
+}
+
+/// What is launched with a workspace that is large enough.
+pub trait Launch: Sync {
+    /// A workspace that fits.
+    fn workspace(&self) -> Result<Workspace, warpfold::Error>;
+    /// Enqueues it.
+    fn launch(&self, stream: RawStream, workspace: &mut Workspace) -> Result<(), warpfold::Error>;
+}
+
+/// Launches on the current stream of a library, in a workspace of that stream, or of a graph that is captured.
+pub fn launch(x: &Array<'_>, device: &Mutex<Device>, launch: &dyn Launch) -> PyResult<()> {
+    let py = x.object.py();
+    // SAFETY: the library whose current one it is keeps it.
+    let stream = unsafe { RawStream::from_raw(x.current_stream()?) };
+    let is_capturing = lock(device).gpu.is_capturing(stream).map_err(errors::of)?;
+    if !is_capturing {
+        return py
+            .detach(|| launch_on(&mut lock(device).workspaces, stream, launch))
+            .map_err(errors::of);
+    }
+    // SAFETY: of no words.
+    let mut workspace = unsafe { Workspace::from_raw(0, 0) };
+    match launch.launch(stream, &mut workspace) {
+        Err(warpfold::Error::WorkspaceTooSmall { needed, .. }) => {
+            // Memory of the graph's own, which its library keeps for it.
+            let words = needed.div_ceil(4);
+            let room = New::on_device(x, Type::I32, &[words as u64])?;
+            // SAFETY: of so many words, and nobody else's.
+            let mut workspace = unsafe { Workspace::from_raw(room.address(), words) };
+            let launched = launch.launch(stream, &mut workspace);
+            drop(room.into_object(py)?);
+            launched.map_err(errors::of)
         }
-        let workspace = self.workspaces.get_mut(&stream).expect("just made");
+        launched => launched.map_err(errors::of),
+    }
+}
+
+fn launch_on(
+    workspaces: &mut HashMap<RawStream, Workspace>,
+    stream: RawStream,
+    launch: &dyn Launch,
+) -> Result<(), warpfold::Error> {
+    if let Some(workspace) = workspaces.get_mut(&stream) {
+        match launch.launch(stream, workspace) {
+            Err(warpfold::Error::WorkspaceTooSmall { .. }) => {}
+            launched => return launched,
+        }
+    }
+    let mut workspace = launch.workspace()?;
+    launch.launch(stream, &mut workspace)?;
+    // The one that is replaced is freed when what was launched with it is done: freeing waits.
+    workspaces.insert(stream, workspace);
+    Ok(())
+}
+
+/// A fold, and where.
+struct FoldAt<'a> {
+    plan: &'a AnyPrepared,
+    arrays: [u64; 2],
+    answers: u64,
+}
+
+impl Launch for FoldAt<'_> {
+    fn workspace(&self) -> Result<Workspace, warpfold::Error> {
+        self.plan.workspace()
+    }
+    fn launch(&self, stream: RawStream, workspace: &mut Workspace) -> Result<(), warpfold::Error> {
         // SAFETY: the arrays' library says that they are where they are, and orders what is done to them on this stream, as it does for launches of
         // its own: memory that is freed is given to later ones. The workspace is this stream's alone; plans are kept until they were waited for.
-        unsafe { plan.launch_raw(stream, arrays, answers, workspace) }
+        unsafe { self.plan.launch_raw(stream, self.arrays, self.answers, workspace) }
     }
 }
 
@@ -126,7 +190,7 @@ pub fn folded<'py>(
     as_type: Option<Type>,
     out: Option<&Array<'py>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let device = py.detach(|| device(key.device)).map_err(errors::of)?;
+    let device = &*device(py, key.device)?;
     let answer = function.answer();
     let element = match as_type {
         Some(element) if element.bytes() == answer.element.bytes() => element,
@@ -139,7 +203,10 @@ pub fn folded<'py>(
         (_, None) => Layouts::One(&layout),
     };
     let make = |gpu: &Gpu| function.prepare(gpu, layouts, key.axes.as_deref(), key.keepdims);
-    let plan = py.detach(|| lock(&device).plan(key, make))?;
+    let plan = py.detach(|| {
+        let device = &mut *lock(device);
+        device.folds.of(&device.gpu, key, make)
+    })?;
     let mut shape = plan.shape().to_vec();
     if key.axes.is_none() {
         shape = vec![1; if key.keepdims { x.shape.len() } else { 0 }];
@@ -147,7 +214,6 @@ pub fn folded<'py>(
     if answer.parts > 1 {
         shape.push(answer.parts as u64);
     }
-    let stream = x.current_stream()?;
     let new = match out {
         Some(out) => {
             out.check_out(element, &shape)?;
@@ -157,24 +223,12 @@ pub fn folded<'py>(
     };
     let answers = new.as_ref().map_or_else(|| out.map_or(0, Array::address), New::address);
     let arrays = [x.address(), second.array().map_or(0, Array::address)];
-    // SAFETY: the library that has this stream keeps it.
-    let stream = unsafe { RawStream::from_raw(stream) };
-    let words = plan.plan().workspace_words();
-    let is_capturing = words > 0 && lock(&device).gpu.is_capturing(stream).map_err(errors::of)?;
-    if is_capturing {
-        // Memory of the graph's own, which its library keeps for it.
-        let room = New::on_device(x, Type::I32, &[words as u64])?;
-        // SAFETY: of so many words, and nobody else's; the rest as `Device::launch` says.
-        let launched = unsafe {
-            let mut workspace = Workspace::from_raw(room.address(), words);
-            plan.launch_raw(stream, arrays, answers, &mut workspace)
-        };
-        drop(room.into_object(py)?);
-        launched.map_err(errors::of)?;
-    } else {
-        py.detach(|| lock(&device).launch(&plan, stream, arrays, answers))
-            .map_err(errors::of)?;
-    }
+    let fold = FoldAt {
+        plan: &plan,
+        arrays,
+        answers,
+    };
+    launch(x, device, &fold)?;
     let answers = match (new, out) {
         (Some(new), _) => new.into_object(py)?,
         (None, Some(out)) => return Ok(out.object.clone()),

@@ -11,7 +11,9 @@ mod folds;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod options;
+mod partial;
 mod reduce;
+mod rows;
 
 use pyo3::pymodule;
 
@@ -23,6 +25,8 @@ mod _warpfold {
     #[pymodule_export]
     use super::errors::DeviceError;
     #[pymodule_export]
+    use super::partial::{Partial, partial, split};
+    #[pymodule_export]
     use super::reduce::{
         all, any, argmax, argmin, argminmax, bitwise_and, bitwise_or, bitwise_xor, cosine, count_inf, count_nan,
         count_nonzero, dot, kurtosis, logsumexp, max, mean, meanvar, min, minmax, norm, prod, skew, std, sum,
@@ -33,6 +37,9 @@ mod _warpfold {
         Bound, PyResult,
         types::{PyModule, PyModuleMethods as _},
     };
+
+    #[pymodule_export]
+    use super::rows::{Losses, cross_entropy, group_norm, layer_norm, log_softmax, rms_norm, softmax};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

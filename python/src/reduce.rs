@@ -9,7 +9,7 @@ use pyo3::{
 use warpfold::{
     dynamic::{Accuracy, Answers},
     fold::Extent,
-    ops::element::Type,
+    ops::{LIST, element::Type},
 };
 
 #[cfg(not(feature = "cuda"))]
@@ -40,8 +40,6 @@ struct Call<'a, 'py> {
     dtype: Option<&'a Bound<'py, PyAny>>,
     parameter: Option<f64>,
     out: Option<&'a Bound<'py, PyAny>>,
-    /// The type that unsigned answers are had as: indices and counts are int64.
-    as_type: Option<Type>,
 }
 
 impl<'a, 'py> Call<'a, 'py> {
@@ -59,7 +57,6 @@ impl<'a, 'py> Call<'a, 'py> {
             dtype: None,
             parameter: None,
             out: None,
-            as_type: None,
         }
     }
 
@@ -69,43 +66,33 @@ impl<'a, 'py> Call<'a, 'py> {
             return self.by_dask(py);
         }
         let mut x = Array::of(self.x, "x")?;
-        let (mut accuracy, mut as_type) = (self.accuracy, self.as_type);
+        let (mut accuracy, mut as_type) = (self.accuracy, type_of_answers(self.op));
         if let Some(dtype) = dtypes::asked(self.dtype)? {
             (x, accuracy) = cast(x, dtype, self.op, accuracy)?;
             as_type = Some(dtype);
         }
-        let mask = self.mask.map(|mask| Array::of(mask, "where")).transpose()?;
-        if let Some(wrong) = mask.as_ref().filter(|mask| mask.element != Type::Bool) {
-            let name = dtypes::name(wrong.element);
-            return Err(PyTypeError::new_err(format!(
-                "where: a mask is of bool, and this is of {name}"
-            )));
-        }
-        let second = self.second.map(|second| Array::of(second, "y")).transpose()?;
-        if let Some(wrong) = second.as_ref().filter(|second| second.element != x.element) {
-            let (first, second) = (dtypes::name(x.element), dtypes::name(wrong.element));
-            return Err(PyTypeError::new_err(format!("y: it is of {second}, and x of {first}")));
-        }
-        let asked = Asked {
+        let asked = |element: Type| Asked {
             op: self.op,
-            element: x.element,
-            masked: mask.is_some(),
+            element,
+            masked: self.mask.is_some(),
             ignores_nan: self.nan == Nan::Ignore,
             accuracy,
             parameter: self.parameter.map(f64::to_bits),
         };
-        let function = folds::function(&asked).ok_or_else(|| self.none(&asked))?;
-        let beside = match (&mask, &second) {
-            (Some(mask), _) => Second::Mask(mask),
-            (_, Some(second)) => Second::Array(second),
-            _ => Second::Nothing,
+        // What has a meaning for floats alone is had of integers, too: NumPy's functions cast them.
+        let native = |element: Type| Asked {
+            accuracy: Accuracy::Native,
+            ..asked(element)
         };
-        if let Some(other) = beside.array().filter(|other| other.device != x.device) {
-            let (x, other) = (x.device, other.device);
-            return Err(PyValueError::new_err(format!(
-                "x is on {x}, and what is folded with it on {other}"
-            )));
+        let has = |element: Type| folds::function(&native(element)).is_some();
+        if is_integer(x.element) && self.second.is_none() && !has(x.element) && has(Type::F64) {
+            x = x.cast(Type::F64)?;
         }
+        let asked = asked(x.element);
+        let function = folds::function(&asked).ok_or_else(|| self.none(&asked))?;
+        let mask = self.mask.map(|mask| Array::of(mask, "where")).transpose()?;
+        let y = self.second.map(|second| Array::of(second, "y")).transpose()?;
+        let beside = second(&x, mask.as_ref(), y.as_ref())?;
         let axes = options::axes(self.axis)?;
         let answer = function.answer();
         // Of integers alone: floats are rounded nowhere but in the operator.
@@ -206,9 +193,80 @@ impl<'a, 'py> Call<'a, 'py> {
     }
 }
 
+/// What is folded with an array, once it is found to be of its type and on its device.
+pub fn second<'a, 'py>(
+    x: &Array<'py>,
+    mask: Option<&'a Array<'py>>,
+    second: Option<&'a Array<'py>>,
+) -> PyResult<Second<'a, 'py>> {
+    if let Some(wrong) = mask.filter(|mask| mask.element != Type::Bool) {
+        let name = dtypes::name(wrong.element);
+        return Err(PyTypeError::new_err(format!(
+            "where: a mask is of bool, and this is of {name}"
+        )));
+    }
+    if let Some(wrong) = second.filter(|second| second.element != x.element) {
+        let (first, second) = (dtypes::name(x.element), dtypes::name(wrong.element));
+        return Err(PyTypeError::new_err(format!("y: it is of {second}, and x of {first}")));
+    }
+    let second = match (mask, second) {
+        (Some(mask), _) => Second::Mask(mask),
+        (_, Some(second)) => Second::Array(second),
+        _ => Second::Nothing,
+    };
+    match second.array().filter(|other| other.device != x.device) {
+        None => Ok(second),
+        Some(other) => {
+            let (x, other) = (x.device, other.device);
+            Err(PyValueError::new_err(format!(
+                "x is on {x}, and what is folded with it on {other}"
+            )))
+        }
+    }
+}
+
+/// The operator of a reduction's name in the table, and its number.
+pub fn table_name(name: &str, correction: Option<f64>, ord: Option<f64>) -> PyResult<(&'static str, Option<f64>)> {
+    if name == "norm" {
+        return norm_name(ord.unwrap_or(2.0));
+    }
+    let ours = match name {
+        "sum_of_squares" => "sumsq".to_owned(),
+        name => name.replace("bitwise", "bit").replace('_', "-"),
+    };
+    let found = LIST.iter().find(|listed| listed.name == ours);
+    let found = found.ok_or_else(|| PyValueError::new_err(format!("op: there is no reduction {name:?}")))?;
+    let divides = matches!(found.name, "var" | "std" | "meanvar");
+    Ok((found.name, divides.then(|| correction.unwrap_or(0.0))))
+}
+
+/// The operator of a norm, and its number.
+fn norm_name(ord: f64) -> PyResult<(&'static str, Option<f64>)> {
+    Ok(match ord {
+        1.0 => ("l1", None),
+        2.0 => ("l2", None),
+        f64::INFINITY => ("linf", None),
+        power if power.is_finite() && power > 0.0 => ("lp", Some(power)),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "ord: {ord} is no power above 0; of 0 there is count_nonzero, of -inf min(abs(x))"
+            )));
+        }
+    })
+}
+
+/// The type that an operator's answers are had as, if not their own: indices and counts are int64.
+pub fn type_of_answers(op: &str) -> Option<Type> {
+    (op.starts_with("arg") || op.starts_with("count")).then_some(Type::I64)
+}
+
+/// Whether elements are integers, or truths.
+fn is_integer(element: Type) -> bool {
+    !element.is_float() && !element.is_complex()
+}
+
 /// An array whose elements are cast before they are summed, as the array API has it: to float64 by carrying them so, which reads them once.
 fn cast<'py>(x: Array<'py>, dtype: Type, op: &str, accuracy: Accuracy) -> PyResult<(Array<'py>, Accuracy)> {
-    let is_integer = |element: Type| !element.is_float() && !element.is_complex();
     let is_narrow = matches!(x.element, Type::F16 | Type::Bf16 | Type::F32);
     if x.element == dtype {
         return Ok((x, accuracy));
@@ -233,7 +291,7 @@ macro_rules! keywords {
 
 /// Functions of one array, and what they take beside.
 macro_rules! reductions {
-    ($($doc:literal $name:ident = $op:literal $(as $as_type:ident)?;)*) => {
+    ($($doc:literal $name:ident = $op:literal;)*) => {
         $(
             #[doc = concat!($doc, keywords!())]
             #[pyfunction]
@@ -245,10 +303,7 @@ macro_rules! reductions {
                 r#where: Option<&Bound<'py, PyAny>>,
                 out: Option<&Bound<'py, PyAny>>,
             ) -> PyResult<Bound<'py, PyAny>> {
-                #[allow(unused_mut, unused_assignments)]
-                let mut as_type = None;
-                $(as_type = Some(Type::$as_type);)?
-                Call { axis, keepdims, mask: r#where, out, as_type, ..Call::new(stringify!($name), $op, x) }.answered()
+                Call { axis, keepdims, mask: r#where, out, ..Call::new(stringify!($name), $op, x) }.answered()
             }
         )*
     };
@@ -257,9 +312,9 @@ macro_rules! reductions {
 reductions! {
     "Whether any element is not zero; a NaN is not. False over nothing." any = "any";
     "Whether no element is zero; a NaN is not. True over nothing." all = "all";
-    "How many elements are not zero, as int64; a NaN is not." count_nonzero = "count-nonzero" as I64;
-    "How many elements are NaN, as int64." count_nan = "count-nan" as I64;
-    "How many elements are infinite, as int64." count_inf = "count-inf" as I64;
+    "How many elements are not zero, as int64; a NaN is not." count_nonzero = "count-nonzero";
+    "How many elements are NaN, as int64." count_nan = "count-nan";
+    "How many elements are infinite, as int64." count_inf = "count-inf";
     "The sum of squares, summed in float64 and rounded once. 0 over nothing." sum_of_squares = "sumsq";
     "The logarithm of the sum of exponentials, without overflow. -inf over nothing." logsumexp = "logsumexp";
     "The skewness of the elements themselves, without a correction for bias. NaN where no two differ." skew = "skew";
@@ -268,7 +323,7 @@ reductions! {
     "The bits that any integer has." bitwise_or = "bit-or";
     "The bits that an odd number of integers have." bitwise_xor = "bit-xor";
     "The smallest and the largest element, in one pass, as a tuple." minmax = "minmax";
-    "The indices of the smallest and of the largest element, in one pass, as a tuple of int64." argminmax = "argminmax" as I64;
+    "The indices of the smallest and of the largest element, in one pass, as a tuple of int64." argminmax = "argminmax";
 }
 
 /// The same, with a policy for NaN.
@@ -392,8 +447,7 @@ macro_rules! of_indices {
                 out: Option<&Bound<'py, PyAny>>,
             ) -> PyResult<Bound<'py, PyAny>> {
                 let op = if ties == Ties::Last { $last } else { $first };
-                let as_type = Some(Type::I64);
-                Call { axis, keepdims, mask: r#where, nan, out, as_type, ..Call::new(stringify!($name), op, x) }.answered()
+                Call { axis, keepdims, mask: r#where, nan, out, ..Call::new(stringify!($name), op, x) }.answered()
             }
         )*
     };
@@ -445,17 +499,7 @@ pub fn norm<'py>(
     r#where: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (op, parameter) = match ord {
-        1.0 => ("l1", None),
-        2.0 => ("l2", None),
-        f64::INFINITY => ("linf", None),
-        power if power.is_finite() && power > 0.0 => ("lp", Some(power)),
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "ord: {ord} is no power above 0; of 0 there is count_nonzero, of -inf min(abs(x))"
-            )));
-        }
-    };
+    let (op, parameter) = norm_name(ord)?;
     Call {
         axis,
         keepdims,

@@ -1,7 +1,14 @@
-"""Reductions whose bits are a function of the input alone: of NumPy arrays, torch tensors, and anything with DLPack."""
+"""Reductions whose bits are a function of the input alone.
+
+Sums, products, extrema, norms and moments, softmax, layer norms and cross-entropy, of NumPy arrays, torch tensors, and
+anything with DLPack. The answer is of the array's library and on its device, and has the same bits on every CPU and GPU, in
+every launch, batch and split.
+"""
 
 from ._warpfold import (
     DeviceError,
+    Losses,
+    Partial,
     __version__,
     all,
     any,
@@ -15,8 +22,12 @@ from ._warpfold import (
     count_inf,
     count_nan,
     count_nonzero,
+    cross_entropy,
     dot,
+    group_norm,
     kurtosis,
+    layer_norm,
+    log_softmax,
     logsumexp,
     max,
     mean,
@@ -24,10 +35,19 @@ from ._warpfold import (
     min,
     minmax,
     norm,
+    partial,
     prod,
+    rms_norm,
     skew,
+    softmax,
+    split,
     std,
     sum,
     sum_of_squares,
     var,
 )
+
+# NumPy's names.
+amax, amin, average = max, min, mean
+
+__all__ = [name for name in dir() if not name.startswith("_")]

@@ -1,0 +1,181 @@
+//! Partials: what runs of an array's elements fold to, for ranks, engines and files.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::{
+    Bound, PyAny, PyResult, Python,
+    exceptions::{PyTypeError, PyValueError},
+    pyclass, pyfunction, pymethods,
+    types::{PyBytes, PyList, PyTuple, PyType},
+};
+use warpfold::{
+    dynamic::{AnswerType, AnyPartial},
+    ops::element::{Operands, Type},
+    partial::{Head, split as split_elements},
+};
+
+use crate::{
+    answers,
+    arrays::{Array, Device, Library},
+    dtypes, errors,
+    folds::{self, Asked},
+    options::{self, Nan, Rounding},
+    reduce,
+};
+
+/// What some runs of an array's elements fold to: merged in any order, and finished to the bits of one fold of the whole.
+#[pyclass(module = "warpfold", frozen)]
+pub struct Partial {
+    any: Mutex<AnyPartial>,
+    answer: AnswerType,
+    /// The type that indices and counts are had as.
+    as_type: Option<Type>,
+    in_any_order: bool,
+}
+
+impl Partial {
+    fn new(any: AnyPartial, asked: &Asked) -> PyResult<Self> {
+        let function = folds::function(asked).ok_or_else(|| PyTypeError::new_err("no such operator"))?;
+        Ok(Self {
+            any: Mutex::new(any),
+            answer: function.answer(),
+            in_any_order: function.in_any_order(),
+            as_type: reduce::type_of_answers(asked.op),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, AnyPartial> {
+        self.any.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Partial {
+    /// Takes what another has. An element may be in one of them alone; gaps are allowed. Any order of merges gives the same bytes.
+    fn merge(&self, other: &Self) -> PyResult<()> {
+        // Not both at once: two threads could wait for each other.
+        let other = other.lock().clone();
+        self.lock().merge(other).map_err(errors::of)
+    }
+
+    /// The runs of elements that it has, as (first, end), in their order.
+    #[getter]
+    fn ranges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.lock().runs().map(|run| (run.start, run.end)))
+    }
+
+    /// Whether any order of the elements gives the same answer: then it keeps one state, and no elements, however its runs lie.
+    #[getter]
+    fn in_any_order(&self) -> bool {
+        self.in_any_order
+    }
+
+    /// The shape of the answers: () where a whole array is folded.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.lock().shape())
+    }
+
+    /// The answer of an array of that many elements, or those of extents of so many: NumPy's. It must have all of them.
+    fn finish<'py>(&self, py: Python<'py>, length: u64) -> PyResult<Bound<'py, PyAny>> {
+        let answers = self.lock().finish(length).map_err(errors::of)?;
+        answers::as_library(py, Library::Numpy, self.answer, answers, self.as_type)
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.lock().to_bytes())
+    }
+
+    /// The partial of such bytes.
+    #[classmethod]
+    fn from_bytes(_: &Bound<'_, PyType>, data: &[u8]) -> PyResult<Self> {
+        of_bytes(data)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        use pyo3::types::PyAnyMethods as _;
+        let bytes = slf.get().__bytes__(slf.py());
+        Ok((slf.get_type().getattr("from_bytes")?, (bytes,)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<warpfold.{:?}>", self.lock())
+    }
+}
+
+/// Finds the operator that bytes are of, and has it read them.
+fn of_bytes(bytes: &[u8]) -> PyResult<Partial> {
+    let Head { signature, .. } = Head::of(bytes).map_err(errors::of)?;
+    if !signature.steps.is_empty() {
+        return Err(PyValueError::new_err(
+            "a partial behind a step, which Python has none of",
+        ));
+    }
+    let masked = signature.operands == Operands::Masked;
+    let asked = folds::named(&signature.op, signature.element, masked, signature.parameter)
+        .ok_or_else(|| PyValueError::new_err(format!("a partial of {}, which Python has not", signature.op)))?;
+    let function = folds::function(&asked).expect("it was found");
+    Partial::new(function.partial_from_bytes(bytes)?, &asked)
+}
+
+/// What some elements of an array fold to, by the operator of that name: those of x, the first of which is element `first` of the whole.
+///
+/// op: a reduction's name, such as "sum", "max", "argmax", "var". axis: of several axes, the first folded one is the one that is split, and `first`
+/// is counted in elements of an answer's extent. The rest is as of the reduction. A GPU's array is copied to the host first.
+#[pyfunction]
+#[pyo3(signature = (
+    op, x, /, *, first=0, axis=None, r#where=None, nan=Nan::Propagate, accuracy=Rounding::default(), correction=None, ord=None, y=None
+))]
+#[expect(clippy::too_many_arguments, reason = "Python's keywords")]
+pub fn partial<'py>(
+    op: &str,
+    x: &Bound<'py, PyAny>,
+    first: u64,
+    axis: Option<&Bound<'py, PyAny>>,
+    r#where: Option<&Bound<'py, PyAny>>,
+    nan: Nan,
+    accuracy: Rounding,
+    correction: Option<f64>,
+    ord: Option<f64>,
+    y: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Partial> {
+    let x = Array::of(x, "x")?.on_host()?;
+    let mask = r#where.map(|mask| Array::of(mask, "where")?.on_host()).transpose()?;
+    let second = y.map(|second| Array::of(second, "y")?.on_host()).transpose()?;
+    let (op, parameter) = reduce::table_name(op, correction, ord)?;
+    let asked = Asked {
+        op,
+        element: x.element,
+        masked: mask.is_some(),
+        ignores_nan: nan == Nan::Ignore,
+        accuracy: accuracy.0,
+        parameter: parameter.map(f64::to_bits),
+    };
+    let function = folds::function(&asked).ok_or_else(|| {
+        PyTypeError::new_err(format!(
+            "op: there is no {op} of {} with these options",
+            dtypes::name(x.element)
+        ))
+    })?;
+    let second = reduce::second(&x, mask.as_ref(), second.as_ref())?;
+    let axes = options::axes(axis)?;
+    debug_assert!(x.device == Device::Cpu, "brought to the host");
+    let any = function.partial(x.object.py(), &x, second, axes.as_deref(), first)?;
+    Partial::new(any, &asked)
+}
+
+/// Shares out `length` elements among `parts`, at whole leaves of the tree, as (first, end): parts whose partials are small.
+#[pyfunction]
+#[pyo3(signature = (length, parts, /, dtype))]
+pub fn split(length: u64, parts: usize, dtype: &Bound<'_, PyAny>) -> PyResult<Vec<(u64, u64)>> {
+    if parts == 0 {
+        return Err(PyValueError::new_err(
+            "parts: 0; elements are shared out among at least one",
+        ));
+    }
+    let leaf = dtypes::of_argument(dtype)?.leaf_elements();
+    Ok(split_elements(length, parts, leaf)
+        .into_iter()
+        .map(|part| (part.start, part.end))
+        .collect())
+}

@@ -378,6 +378,19 @@ impl<'py> Array<'py> {
         }
     }
 
+    /// An array of its library, each of its numbers divided by the same one, and not multiplied by its reciprocal.
+    ///
+    /// # Errors
+    ///
+    /// What its library raises.
+    pub fn divided(&self, sums: &Bound<'py, PyAny>, by: u64) -> PyResult<Bound<'py, PyAny>> {
+        if let Library::Exchange(_) = self.library {
+            let torch = self.object.py().import("torch")?;
+            return sums.call_method1("div_", (torch.call_method1("full_like", (sums, by))?,));
+        }
+        sums.call_method1("__itruediv__", (by,))
+    }
+
     /// It in host memory, where it is in a GPU's.
     ///
     /// # Errors

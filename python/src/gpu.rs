@@ -48,23 +48,27 @@ impl<K: Clone + Eq + Hash, V> Kept<K, V> {
         Self { all, now: 0 }
     }
 
-    /// What there is of a key, made where there is none.
-    pub fn of(&mut self, gpu: &Gpu, key: &K, make: impl FnOnce(&Gpu) -> PyResult<V>) -> PyResult<Arc<V>> {
+    /// What there is of a key, made where there is none. While a stream is captured nothing is given up, for nothing can be waited for.
+    pub fn of(
+        &mut self,
+        gpu: &Gpu,
+        key: &K,
+        is_capturing: bool,
+        make: impl FnOnce(&Gpu) -> PyResult<V>,
+    ) -> PyResult<Arc<V>> {
         self.now += 1;
         if let Some((plan, used)) = self.all.get_mut(key) {
             *used = self.now;
             return Ok(plan.clone());
         }
         let plan = Arc::new(make(gpu)?);
-        if self.all.len() >= MOST_PLANS {
-            let oldest = self
-                .all
-                .iter()
-                .min_by_key(|(_, (_, used))| *used)
-                .map(|(key, _)| key.clone());
-            // A launch of it may still run, and reads what it has in device memory.
+        if self.all.len() >= MOST_PLANS && !is_capturing {
+            // A launch of one may still run, and reads what it has in device memory; so several are given up at once.
             gpu.synchronize().map_err(errors::of)?;
-            oldest.and_then(|oldest| self.all.remove(&oldest));
+            let mut used: Vec<u64> = self.all.values().map(|(_, used)| *used).collect();
+            used.sort_unstable();
+            let oldest = used[used.len() / 4];
+            self.all.retain(|_, (_, used)| *used > oldest);
         }
         self.all.insert(key.clone(), (plan.clone(), self.now));
         Ok(plan)
@@ -116,12 +120,31 @@ pub trait Launch: Sync {
     fn launch(&self, stream: RawStream, workspace: &mut Workspace) -> Result<(), warpfold::Error>;
 }
 
-/// Launches on the current stream of a library, in a workspace of that stream, or of a graph that is captured.
-pub fn launch(x: &Array<'_>, device: &Mutex<Device>, launch: &dyn Launch) -> PyResult<()> {
+/// A library's current stream.
+#[derive(Clone, Copy)]
+pub struct Stream {
+    raw: RawStream,
+    /// Whether what is launched on it goes to a graph.
+    pub is_capturing: bool,
+}
+
+impl Stream {
+    /// That of an array's library.
+    pub fn current(x: &Array<'_>, device: &Mutex<Device>) -> PyResult<Self> {
+        // SAFETY: the library whose current one it is keeps it.
+        let raw = unsafe { RawStream::from_raw(x.current_stream()?) };
+        let is_capturing = lock(device).gpu.is_capturing(raw).map_err(errors::of)?;
+        Ok(Self { raw, is_capturing })
+    }
+}
+
+/// Launches on a stream, in a workspace of that stream, or of a graph that is captured.
+pub fn launch(x: &Array<'_>, device: &Mutex<Device>, stream: Stream, launch: &dyn Launch) -> PyResult<()> {
     let py = x.object.py();
-    // SAFETY: the library whose current one it is keeps it.
-    let stream = unsafe { RawStream::from_raw(x.current_stream()?) };
-    let is_capturing = lock(device).gpu.is_capturing(stream).map_err(errors::of)?;
+    let Stream {
+        raw: stream,
+        is_capturing,
+    } = stream;
     if !is_capturing {
         return py
             .detach(|| launch_on(&mut lock(device).workspaces, stream, launch))
@@ -203,9 +226,10 @@ pub fn folded<'py>(
         (_, None) => Layouts::One(&layout),
     };
     let make = |gpu: &Gpu| function.prepare(gpu, layouts, key.axes.as_deref(), key.keepdims);
+    let stream = Stream::current(x, device)?;
     let plan = py.detach(|| {
         let device = &mut *lock(device);
-        device.folds.of(&device.gpu, key, make)
+        device.folds.of(&device.gpu, key, stream.is_capturing, make)
     })?;
     let mut shape = plan.shape().to_vec();
     if key.axes.is_none() {
@@ -228,7 +252,7 @@ pub fn folded<'py>(
         arrays,
         answers,
     };
-    launch(x, device, &fold)?;
+    launch(x, device, stream, &fold)?;
     let answers = match (new, out) {
         (Some(new), _) => new.into_object(py)?,
         (None, Some(out)) => return Ok(out.object.clone()),

@@ -79,6 +79,8 @@ pub struct Wanted<'a, 'py> {
     pub known: [bool; 4],
     /// The shape of what is known of rows.
     pub rows: &'a [u64],
+    /// The operation, and bits of all that it is told: what tells it from others.
+    pub op: (&'static str, [u64; 5]),
 }
 
 /// Maps the rows of an array.

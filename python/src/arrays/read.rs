@@ -8,10 +8,11 @@ use std::{
 
 use pyo3::{
     Bound, PyAny, PyErr, PyResult, Python,
-    exceptions::{PyBufferError, PyMemoryError, PyTypeError},
+    exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError},
     ffi, intern,
     types::{
-        IntoPyDict as _, PyAnyMethods as _, PyCapsule, PyCapsuleMethods as _, PyDictMethods as _, PyTypeMethods as _,
+        IntoPyDict as _, PyAnyMethods as _, PyCapsule, PyCapsuleMethods as _, PyDictMethods as _, PyString,
+        PyTypeMethods as _,
     },
 };
 use warpfold::ops::element::Type;
@@ -158,6 +159,29 @@ impl<'py> Array<'py> {
     }
 }
 
+/// A tensor of torch's whose elements are as memory has them, of one that is negated or conjugated when it is read; none where it is so already. One that a
+/// gradient is wanted of is refused, for here is none.
+fn resolved<'py>(object: &Bound<'py, PyAny>, is_complex: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    let is = |name: &Bound<'py, PyString>| -> PyResult<bool> { object.call_method0(name)?.is_truthy() };
+    let Ok(wants_gradient) = object.getattr(intern!(py, "requires_grad")) else {
+        return Ok(None);
+    };
+    if wants_gradient.is_truthy()? && py.import("torch")?.call_method0("is_grad_enabled")?.is_truthy()? {
+        return Err(PyValueError::new_err(
+            "it requires grad, and here is no gradient: warpfold.torch has functions with one; or pass x.detach()",
+        ));
+    }
+    let name = if is(intern!(py, "is_neg"))? {
+        "resolve_neg"
+    } else if is_complex && is(intern!(py, "is_conj"))? {
+        "resolve_conj"
+    } else {
+        return Ok(None);
+    };
+    object.call_method0(name).map(Some)
+}
+
 /// A tensor of a library with exchange functions, borrowed: the object keeps it.
 fn exchanged<'py>(object: &Bound<'py, PyAny>, exchange: &'static Exchange) -> PyResult<Array<'py>> {
     let library = Library::Exchange(exchange);
@@ -170,6 +194,11 @@ fn exchanged<'py>(object: &Bound<'py, PyAny>, exchange: &'static Exchange) -> Py
         }
         // SAFETY: filled where it answers 0. Its numbers live as long as nobody else runs: they are copied at once.
         let tensor = unsafe { tensor.assume_init() };
+        /// DLPack's code of complex numbers.
+        const COMPLEX: u8 = 5;
+        if let Some(object) = resolved(object, tensor.element.code == COMPLEX)? {
+            return exchanged(&object, exchange);
+        }
         return Array::of_tensor(object, library, &tensor, true, Hold::Object);
     }
     let mut managed = ptr::null_mut();

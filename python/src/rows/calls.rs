@@ -61,7 +61,7 @@ struct Exponential<'a, 'py> {
 }
 
 impl<'py> Exponential<'_, 'py> {
-    fn mapped<Op: Takes + Scales>(self, row: Row<'_, Op>) -> PyResult<Bound<'py, PyAny>> {
+    fn mapped<Op: Takes + Scales>(self, row: Row<'_, Op>, masked: u64) -> PyResult<Bound<'py, PyAny>> {
         let x = Array::of(self.x, "x")?;
         let (mask, bias, out) = (
             array(self.mask, "mask")?,
@@ -91,6 +91,16 @@ impl<'py> Exponential<'_, 'py> {
             out: out.as_ref(),
             known: [false; 4],
             rows: &rows,
+            op: (
+                Op::NAME,
+                [
+                    self.axis as u64,
+                    self.scale.to_bits().into(),
+                    u64::from(self.causal.is_some()),
+                    self.causal.unwrap_or(0) as u64,
+                    masked,
+                ],
+            ),
         };
         let beside = Beside {
             second,
@@ -144,7 +154,7 @@ pub fn softmax<'py>(
         dtype,
         out,
     }
-    .mapped(row::softmax().all_masked(masked))
+    .mapped(row::softmax().all_masked(masked), u64::from(masked == AllMasked::Zero))
 }
 
 /// x * scale - logsumexp(x * scale) along an axis: the logarithm of softmax, whose keywords it takes but all_masked.
@@ -171,7 +181,7 @@ pub fn log_softmax<'py>(
         dtype,
         out,
     }
-    .mapped(row::log_softmax())
+    .mapped(row::log_softmax(), 0)
 }
 
 /// What norms take.
@@ -190,7 +200,7 @@ struct Norm<'a, 'py> {
 }
 
 impl<'py> Norm<'_, 'py> {
-    fn mapped<Op: Takes>(self, row: Row<'_, Op>, has_mean: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn mapped<Op: Takes>(self, row: Row<'_, Op>, has_mean: bool, numbers: [u64; 2]) -> PyResult<Bound<'py, PyAny>> {
         let x = Array::of(self.x, "x")?;
         let [weight, bias, residual, out] = [
             array(self.weight, "weight")?,
@@ -207,6 +217,10 @@ impl<'py> Norm<'_, 'py> {
             out: out.as_ref(),
             known: [self.statistics && has_mean, self.statistics, false, false],
             rows: &rows,
+            op: (
+                Op::NAME,
+                [self.axis as u64, self.groups.unwrap_or(0), numbers[0], numbers[1], 0],
+            ),
         };
         let beside = Beside {
             second: residual.as_ref().map(|residual| (Second::Residual, residual)),
@@ -256,7 +270,7 @@ pub fn rms_norm<'py>(
         statistics,
         groups: None,
     }
-    .mapped(row, false)
+    .mapped(row, false, [eps.to_bits().into(), one_plus_weight.into()])
 }
 
 /// (x - mean) / sqrt(variance + eps) * weight + bias along an axis, the variance divided by n.
@@ -287,7 +301,7 @@ pub fn layer_norm<'py>(
         statistics,
         groups: None,
     }
-    .mapped(row::layer_norm(eps), true)
+    .mapped(row::layer_norm(eps), true, [eps.to_bits().into(), 0])
 }
 
 /// (x - mean) / sqrt(variance + eps) * weight + bias of groups of channels, which are axis 1 of x.
@@ -317,7 +331,7 @@ pub fn group_norm<'py>(
         statistics,
         groups: Some(groups),
     };
-    norm.mapped(row::group_norm(groups, eps), true)
+    norm.mapped(row::group_norm(groups, eps), true, [eps.to_bits().into(), 0])
 }
 
 /// What cross_entropy answers, an array of float32 for each.
@@ -384,6 +398,16 @@ pub fn cross_entropy<'py>(
         out: None,
         known: [true; 4],
         rows: &rows,
+        op: (
+            "cross_entropy",
+            [
+                ignore_index as u64,
+                label_smoothing.to_bits().into(),
+                z_loss.to_bits().into(),
+                0,
+                0,
+            ],
+        ),
     };
     let beside = Beside {
         targets: Some((&targets, ignore_index)),

@@ -21,8 +21,10 @@ use crate::{
 /// What a plan of rows is for.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RowKey {
-    /// The operation, with its parameters.
-    op: String,
+    /// The operation, and bits of its parameters.
+    op: (&'static str, [u64; 5]),
+    /// Whether targets are of 64 bits.
+    targets: Option<Type>,
     elements: [Type; 2],
     x: (Vec<u64>, Vec<i64>),
     second: Option<(Second, (Vec<u64>, Vec<i64>))>,
@@ -78,17 +80,19 @@ pub(super) fn mapped<'py, Op: Takes>(
     let (row, maps) = (later(row, beside)?, beside.targets.is_none());
     let device = &*gpu::device(py, device)?;
     let key = RowKey {
-        op: format!("{row:?}"),
+        op: wanted.op,
         elements: [x.element, out_type],
         x: x.lies(),
+        targets: beside.targets.map(|(targets, _)| targets.element),
         second: beside.second.map(|(second, array)| (second, array.lies())),
     };
     let layout = x.layout()?;
     let element = x.element;
     let make = |gpu: &Gpu| prepared(gpu, &row, &layout, element, out_type).map_err(errors::of);
+    let stream = gpu::Stream::current(x, device)?;
     let plan = py.detach(|| {
         let device = &mut *gpu::lock(device);
-        device.rows.of(&device.gpu, &key, make)
+        device.rows.of(&device.gpu, &key, stream.is_capturing, make)
     })?;
     let new = match wanted.out {
         Some(out) => {
@@ -127,7 +131,7 @@ pub(super) fn mapped<'py, Op: Takes>(
         targets,
         known: known.each_ref().map(address),
     };
-    gpu::launch(x, device, &RowsAt { plan: &**plan, places })?;
+    gpu::launch(x, device, stream, &RowsAt { plan: &**plan, places })?;
     let object = |new: Option<New<'py>>| new.map(|new| new.into_object(py)).transpose();
     let [a, b, c, d] = known;
     Ok(Out {

@@ -332,7 +332,11 @@ fn parts_are_the_whole() {
     let steps = (0..5003_u32).map(|i| i.wrapping_mul(2_654_435_761));
     partials::check(&Divided::new(TakeCensus, values(), Way::Whole), 1, splits(50));
     partials::check(&Divided::new(GeometricMean, values(), Way::Whole), 2, splits(50));
-    partials::check(&Divided::new::<u32, _>(Compose, steps.collect(), Way::Around(1, 1)), 3, splits(50));
+    partials::check(
+        &Divided::new::<u32, _>(Compose, steps.collect(), Way::Around(1, 1)),
+        3,
+        splits(50),
+    );
 }
 
 /// Pieces, which carry states from call to call.

@@ -5,7 +5,7 @@ use std::{env, ops::Range};
 use warpfold::{
     Error, PartialFault, View, fold,
     layout::Layout,
-    ops::Reduction,
+    ops::{OpFacts, Reduction},
     partial::{AnyPartial, Partial},
 };
 use warpfold_kernels::{element::Element, tree};
@@ -77,6 +77,9 @@ impl Way {
     }
 }
 
+/// Bytes to the answers, or to what is wrong with them.
+pub type Finish = Box<dyn Fn(&[u8]) -> Result<Vec<Bits>, Error>>;
+
 /// A fold of extents that are divided.
 pub struct Divided {
     /// What it is, in messages.
@@ -87,14 +90,14 @@ pub struct Divided {
     pub len: usize,
     /// What parts have a multiple of elements of.
     pub unit: usize,
-    /// Whether bytes are the same however the extents were divided: no state has a NaN, whose payload is the machine's.
+    /// Whether bytes are the same however the extents were divided: no state has one NaN of several, of which the machine keeps which it likes.
     pub has_one_form: bool,
     /// The answers, each of its extent alone.
     pub whole: Vec<Bits>,
     /// Of a part.
     pub part: Box<dyn Fn(Range<usize>) -> AnyPartial>,
     /// The answers of bytes.
-    pub finish: Box<dyn Fn(&[u8]) -> Result<Vec<Bits>, Error>>,
+    pub finish: Finish,
 }
 
 impl Divided {
@@ -102,12 +105,14 @@ impl Divided {
     pub fn new<T: Element, R: Reduction<T>>(op: R, values: Vec<T>, way: Way) -> Self {
         let len = values.len() / way.cells();
         let alone = |extent: &[T]| backends::cpu(op, extent).expect("elements");
+        #[expect(clippy::eq_op, reason = "a NaN equals nothing")]
+        let has_nan = values.iter().any(|value| value != value);
         Self {
             name: format!("{} of {} {way:?} of {len}", R::NAME, T::TYPE.name()),
             leaf: tree::leaf_elements::<T>(),
             len,
             unit: way.unit(),
-            has_one_form: true,
+            has_one_form: !has_nan || OpFacts::of::<T, R>(op).in_any_order(),
             whole: values.chunks(len).map(alone).collect(),
             part: Box::new(move |part| {
                 let first = part.start as u64;

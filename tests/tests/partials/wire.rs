@@ -21,7 +21,7 @@ use warpfold_tests::{operations, partials::Way, samples};
 /// Messages of all kinds: few bytes, several runs, elements and states.
 fn messages() -> Vec<(AnyPartial, Vec<u8>)> {
     let mut messages = vec![];
-    for (number, op) in operations::all().iter().enumerate().step_by(9) {
+    for (number, op) in operations::all().iter().enumerate().step_by(6) {
         let [_, _, leaf] = operations::extents(op.ty());
         let way = [Way::Whole, Way::Whole, Way::Around(2, 1)][number % 3];
         let len = 4 * leaf;
@@ -44,7 +44,7 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     for byte in &bytes[..end] {
         crc ^= u32::from(*byte);
         for _ in 0..8 {
-            crc = crc >> 1 ^ (crc & 1) * 0xedb8_8320;
+            crc = (crc >> 1) ^ ((crc & 1) * 0xedb8_8320);
         }
     }
     bytes[end..].copy_from_slice(&(!crc).to_le_bytes());
@@ -323,7 +323,7 @@ fn nothing_is_a_part_and_positions_end() {
     let none = View::new(&[] as &[f32], &Layout::c_order(&[5, 0]).expect("small")).expect("nothing");
     let partial = fold(Sum).axis(0).partial_on_cpu(none, 2).expect("a part");
     let read = Partial::<_, f32, Along>::from_bytes(Sum, &partial.to_bytes()).expect("its own bytes");
-    assert_eq!(read.runs().collect::<Vec<_>>(), [2..7]);
+    assert_eq!(read.runs().next(), Some(2..7));
     let bad = fold(Variance::default())
         .correction(f64::NAN)
         .partial_on_cpu(&[1.0_f32], 0);

@@ -215,23 +215,35 @@ impl<'py> Array<'py> {
     ///
     /// `ValueError` of shapes that overflow.
     pub fn view<T: Element>(&self, as_one_axis: bool) -> PyResult<View<'_, T>> {
+        let elements = self.elements::<T>()?;
+        if as_one_axis && self.is_in_order() {
+            return Ok(warpfold::operand::AsView::view(elements));
+        }
+        View::new(elements, &self.layout()?).map_err(errors::of)
+    }
+
+    /// All of them, from the lowest to the highest, and what is between them.
+    ///
+    /// # Panics
+    ///
+    /// As [`view`](Self::view).
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn elements<T: Element>(&self) -> PyResult<&[T]> {
         let is_mask = T::TYPE == Type::U8 && self.element == Type::Bool;
         assert!(
             (T::TYPE == self.element || is_mask) && self.device == Device::Cpu,
             "of another type"
         );
         let (_, len) = self.reach()?;
-        let elements: &[T] = if len == 0 {
-            &[]
-        } else {
-            // SAFETY: its library says that these are elements of the array, which `hold` or `object` keeps. That no other thread writes them
-            // meanwhile is the caller's duty, as with NumPy's own functions. Reading made sure that it is aligned, and that truths are 0 or 1.
-            unsafe { slice::from_raw_parts(self.address() as *const T, len) }
-        };
-        if as_one_axis && self.is_in_order() {
-            return Ok(warpfold::operand::AsView::view(elements));
+        if len == 0 {
+            return Ok(&[]);
         }
-        View::new(elements, &self.layout()?).map_err(errors::of)
+        // SAFETY: its library says that these are elements of the array, which `hold` or `object` keeps. That no other thread writes them
+        // meanwhile is the caller's duty, as with NumPy's own functions. Reading made sure that it is aligned, and that truths are 0 or 1.
+        Ok(unsafe { slice::from_raw_parts(self.address() as *const T, len) })
     }
 
     /// How it lies, from its lowest element on.

@@ -9,8 +9,9 @@ use std::{
 use pyo3::{Bound, PyAny, PyResult, Python, types::PyTuple};
 use warpfold::{
     dynamic::Layouts,
-    gpu::{AnyPrepared, Gpu, RawStream, Workspace},
+    gpu::{AnyPrepared, ColumnPlaces, Gpu, PreparedColumns, RawStream, Workspace},
     ops::element::Type,
+    row::RowElement,
 };
 
 use crate::{
@@ -80,6 +81,7 @@ pub struct Device {
     pub gpu: Gpu,
     pub folds: Kept<Key, AnyPrepared>,
     pub rows: Kept<RowKey, Box<dyn AnyRow>>,
+    pub columns: Kept<ColumnsKey, Box<dyn AnyColumns>>,
     /// Of each stream.
     workspaces: HashMap<RawStream, Workspace>,
 }
@@ -106,6 +108,7 @@ pub fn device(py: Python<'_>, index: usize) -> PyResult<Arc<Mutex<Device>>> {
             gpu,
             folds: Kept::new(),
             rows: Kept::new(),
+            columns: Kept::new(),
             workspaces: HashMap::new(),
         }))
     });
@@ -183,6 +186,62 @@ fn launch_on(
     // The one that is replaced is freed when what was launched with it is done: freeing waits.
     workspaces.insert(stream, workspace);
     Ok(())
+}
+
+/// What a plan of a norm's columns is for.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ColumnsKey {
+    pub element: Type,
+    pub x: (Vec<u64>, Vec<i64>),
+    pub dy: (Vec<u64>, Vec<i64>),
+}
+
+/// Columns made ready, their type forgotten.
+pub trait AnyColumns: Send + Sync {
+    /// A workspace that fits.
+    fn workspace(&self) -> Result<Workspace, warpfold::Error>;
+    /// Enqueues them.
+    ///
+    /// # Safety
+    ///
+    /// As [`PreparedColumns::launch_raw`].
+    unsafe fn launch(
+        &self,
+        stream: RawStream,
+        places: &ColumnPlaces,
+        workspace: &mut Workspace,
+    ) -> Result<(), warpfold::Error>;
+}
+
+impl<T: RowElement> AnyColumns for PreparedColumns<T> {
+    fn workspace(&self) -> Result<Workspace, warpfold::Error> {
+        Self::workspace(self)
+    }
+    unsafe fn launch(
+        &self,
+        stream: RawStream,
+        places: &ColumnPlaces,
+        workspace: &mut Workspace,
+    ) -> Result<(), warpfold::Error> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch_raw(stream, places, workspace) }
+    }
+}
+
+/// Columns, and where.
+pub struct ColumnsAt<'a> {
+    pub plan: &'a dyn AnyColumns,
+    pub places: ColumnPlaces,
+}
+
+impl Launch for ColumnsAt<'_> {
+    fn workspace(&self) -> Result<Workspace, warpfold::Error> {
+        self.plan.workspace()
+    }
+    fn launch(&self, stream: RawStream, workspace: &mut Workspace) -> Result<(), warpfold::Error> {
+        // SAFETY: as folds are launched, below.
+        unsafe { self.plan.launch(stream, &self.places, workspace) }
+    }
 }
 
 /// A fold, and where.

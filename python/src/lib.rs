@@ -39,7 +39,10 @@ mod _warpfold {
     };
 
     #[pymodule_export]
-    use super::rows::{Losses, cross_entropy, group_norm, layer_norm, log_softmax, rms_norm, softmax};
+    use super::rows::{
+        Losses, cross_entropy, cross_entropy_gradient, group_norm, layer_norm, log_softmax, norm_column_gradients,
+        norm_gradient, rms_norm, softmax, softmax_gradient,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,11 +4,15 @@ mod calls;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod gradients;
 mod takes;
 
-pub use calls::{Losses, cross_entropy, group_norm, layer_norm, log_softmax, rms_norm, softmax};
+pub use calls::{
+    Losses, cross_entropy, cross_entropy_gradient, group_norm, layer_norm, log_softmax, rms_norm, softmax,
+};
 #[cfg(feature = "cuda")]
 pub use gpu::{AnyRow, RowKey};
+pub use gradients::{norm_column_gradients, norm_gradient, softmax_gradient};
 
 use pyo3::{Bound, PyAny, PyErr, PyResult, exceptions::PyTypeError};
 use warpfold::{
@@ -37,6 +41,8 @@ pub enum Second {
     Mask,
     Added,
     Residual,
+    /// Of a gradient those of the answers.
+    Gradients,
 }
 
 impl Beside<'_, '_> {
@@ -52,6 +58,7 @@ impl Beside<'_, '_> {
             Second::Mask => ("mask", array),
             Second::Added => ("bias", array),
             Second::Residual => ("residual", array),
+            Second::Gradients => ("dy", array),
         });
         let targets = self.targets.map(|(targets, _)| ("targets", targets));
         let weight = self.weight.map(|weight| ("weight", weight));
@@ -77,6 +84,8 @@ pub struct Wanted<'a, 'py> {
     pub out_type: Option<Type>,
     pub out: Option<&'a Array<'py>>,
     pub known: [bool; 4],
+    /// Whether there are answers for elements.
+    pub maps: bool,
     /// The shape of what is known of rows.
     pub rows: &'a [u64],
     /// The operation, and bits of all that it is told: what tells it from others.

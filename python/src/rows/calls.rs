@@ -12,7 +12,10 @@ use warpfold::{
 };
 
 use super::{Beside, Out, Second, Wanted, mapped, takes::Takes};
-use crate::{arrays::Array, dtypes, errors};
+use crate::{
+    arrays::{Array, Device},
+    dtypes, errors,
+};
 
 /// An argument that may be left out.
 type Maybe<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -22,7 +25,7 @@ fn array<'py>(object: Maybe<'_, 'py>, name: &str) -> PyResult<Option<Array<'py>>
 }
 
 /// The shape of an array without one of its axes.
-fn rows_of(x: &Array<'_>, axis: i64) -> PyResult<Vec<u64>> {
+pub(super) fn rows_of(x: &Array<'_>, axis: i64) -> PyResult<Vec<u64>> {
     let axes = x.shape.len() as i64;
     let found = if axis < 0 { axis + axes } else { axis };
     if !(0..axes).contains(&found) {
@@ -90,6 +93,7 @@ impl<'py> Exponential<'_, 'py> {
             out_type: out_type(&x, self.dtype)?,
             out: out.as_ref(),
             known: [false; 4],
+            maps: true,
             rows: &rows,
             op: (
                 Op::NAME,
@@ -110,7 +114,7 @@ impl<'py> Exponential<'_, 'py> {
     }
 }
 
-fn values(out: Out<'_>) -> PyResult<Bound<'_, PyAny>> {
+pub(super) fn values(out: Out<'_>) -> PyResult<Bound<'_, PyAny>> {
     out.values
         .ok_or_else(|| PyValueError::new_err("the operation has no answers for elements"))
 }
@@ -122,7 +126,10 @@ fn values(out: Out<'_>) -> PyResult<Bound<'_, PyAny>> {
 /// all_masked: what a row of all -inf becomes, "nan" or "zero". dtype: the type of the answer: that of x, or float32.
 /// out: an array that the answer is written to. A row's bits depend on no other row, and on no launch.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, axis=-1, scale=1.0, causal=None, mask=None, bias=None, all_masked="nan", dtype=None, out=None))]
+#[pyo3(
+    signature = (x, /, *, axis=-1, scale=1.0, causal=None, mask=None, bias=None, all_masked="nan", dtype=None, out=None),
+    text_signature = "(x, /, *, axis=-1, scale=1.0, causal=None, mask=None, bias=None, all_masked='nan', dtype=None, out=None)"
+)]
 #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
 pub fn softmax<'py>(
     x: &Bound<'py, PyAny>,
@@ -159,7 +166,10 @@ pub fn softmax<'py>(
 
 /// x * scale - logsumexp(x * scale) along an axis: the logarithm of softmax, whose keywords it takes but all_masked.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, axis=-1, scale=1.0, causal=None, mask=None, bias=None, dtype=None, out=None))]
+#[pyo3(
+    signature = (x, /, *, axis=-1, scale=1.0, causal=None, mask=None, bias=None, dtype=None, out=None),
+    text_signature = "(x, /, *, axis=-1, scale=1.0, causal=None, mask=None, bias=None, dtype=None, out=None)"
+)]
 #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
 pub fn log_softmax<'py>(
     x: &Bound<'py, PyAny>,
@@ -216,6 +226,7 @@ impl<'py> Norm<'_, 'py> {
             out_type: out_type(&x, self.dtype)?,
             out: out.as_ref(),
             known: [self.statistics && has_mean, self.statistics, false, false],
+            maps: true,
             rows: &rows,
             op: (
                 Op::NAME,
@@ -244,7 +255,10 @@ impl<'py> Norm<'_, 'py> {
 /// weight: one for each column. residual: an array of x's type and shape that is added first, each sum rounded to that type; then the answer is a tuple, with
 /// the sums. one_plus_weight: multiply by 1 + weight. statistics: answer 1 / sqrt(...) of each row, too, as the last of a tuple. dtype: that of x, or float32.
 #[pyfunction]
-#[pyo3(signature = (x, /, weight=None, *, eps=1e-6, axis=-1, residual=None, one_plus_weight=false, statistics=false, dtype=None, out=None))]
+#[pyo3(
+    signature = (x, /, weight=None, *, eps=1e-6, axis=-1, residual=None, one_plus_weight=false, statistics=false, dtype=None, out=None),
+    text_signature = "(x, /, weight=None, *, eps=1e-6, axis=-1, residual=None, one_plus_weight=False, statistics=False, dtype=None, out=None)"
+)]
 #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
 pub fn rms_norm<'py>(
     x: &Bound<'py, PyAny>,
@@ -277,7 +291,10 @@ pub fn rms_norm<'py>(
 ///
 /// weight, bias: one for each column. residual, dtype: as of rms_norm. statistics: answer the mean and 1 / sqrt(...) of each row, too, as the last of a tuple.
 #[pyfunction]
-#[pyo3(signature = (x, /, weight=None, bias=None, *, eps=1e-5, axis=-1, residual=None, statistics=false, dtype=None, out=None))]
+#[pyo3(
+    signature = (x, /, weight=None, bias=None, *, eps=1e-5, axis=-1, residual=None, statistics=false, dtype=None, out=None),
+    text_signature = "(x, /, weight=None, bias=None, *, eps=1e-5, axis=-1, residual=None, statistics=False, dtype=None, out=None)"
+)]
 #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
 pub fn layer_norm<'py>(
     x: &Bound<'py, PyAny>,
@@ -308,7 +325,10 @@ pub fn layer_norm<'py>(
 ///
 /// weight, bias: one for each channel. statistics: answer the mean and 1 / sqrt(...) of each group of each sample, too.
 #[pyfunction]
-#[pyo3(signature = (x, groups, /, weight=None, bias=None, *, eps=1e-5, statistics=false, dtype=None, out=None))]
+#[pyo3(
+    signature = (x, groups, /, weight=None, bias=None, *, eps=1e-5, statistics=false, dtype=None, out=None),
+    text_signature = "(x, groups, /, weight=None, bias=None, *, eps=1e-5, statistics=False, dtype=None, out=None)"
+)]
 #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
 pub fn group_norm<'py>(
     x: &Bound<'py, PyAny>,
@@ -347,12 +367,81 @@ pub struct Losses {
     entropy: pyo3::Py<PyAny>,
 }
 
+/// What cross_entropy and its gradient take.
+struct CrossEntropy<'a, 'py> {
+    logits: &'a Bound<'py, PyAny>,
+    targets: &'a Bound<'py, PyAny>,
+    ignore_index: i64,
+    label_smoothing: f32,
+    z_loss: f32,
+    /// Whether the gradient of each loss is asked for, rather than the losses.
+    gradient: bool,
+}
+
+impl<'py> CrossEntropy<'_, 'py> {
+    fn mapped(&self) -> PyResult<Out<'py>> {
+        let (x, targets) = (Array::of(self.logits, "logits")?, Array::of(self.targets, "targets")?);
+        let rows = rows_of(&x, -1)?;
+        if targets.shape != rows {
+            let (got, needed) = (&targets.shape, &rows);
+            return Err(PyValueError::new_err(format!(
+                "targets: their shape is {got:?}, and must be {needed:?}: one for each row"
+            )));
+        }
+        let of_64_bits = match targets.element {
+            Type::I64 => true,
+            Type::I32 => false,
+            other => {
+                let name = dtypes::name(other);
+                return Err(PyTypeError::new_err(format!(
+                    "targets: they are of int64 or int32, and these are of {name}"
+                )));
+            }
+        };
+        let row = match x.device {
+            Device::Cuda(_) => row::cross_entropy(Targets::Later { of_64_bits }),
+            Device::Cpu if of_64_bits => row::cross_entropy(targets.view::<i64>(false)?),
+            Device::Cpu => row::cross_entropy(targets.view::<i32>(false)?),
+        };
+        let row = row
+            .ignore_index(self.ignore_index)
+            .label_smoothing(self.label_smoothing)
+            .z_loss(self.z_loss);
+        let row = if self.gradient { row.gradient(1.0) } else { row };
+        let wanted = Wanted {
+            out_type: None,
+            out: None,
+            known: [!self.gradient; 4],
+            maps: self.gradient,
+            rows: &rows,
+            op: (
+                "cross_entropy",
+                [
+                    self.ignore_index as u64,
+                    self.label_smoothing.to_bits().into(),
+                    self.z_loss.to_bits().into(),
+                    self.gradient.into(),
+                    0,
+                ],
+            ),
+        };
+        let beside = Beside {
+            targets: Some((&targets, self.ignore_index)),
+            ..Beside::NOTHING
+        };
+        mapped(&x, row, &beside, wanted)
+    }
+}
+
 /// -log_softmax(logits)[target] of each row, in one reading: with its log-sum-exp, its target's log-probability and its entropy.
 ///
 /// targets: int64 or int32, an index for each row. ignore_index: the target of rows that are ignored, whose loss is 0.
 /// label_smoothing: the share that all classes have alike. z_loss: the weight of the square of the log-sum-exp, added to each loss.
 #[pyfunction]
-#[pyo3(signature = (logits, targets, /, *, ignore_index=-100, label_smoothing=0.0, z_loss=0.0))]
+#[pyo3(
+    signature = (logits, targets, /, *, ignore_index=-100, label_smoothing=0.0, z_loss=0.0),
+    text_signature = "(logits, targets, /, *, ignore_index=-100, label_smoothing=0.0, z_loss=0.0)"
+)]
 pub fn cross_entropy<'py>(
     logits: &Bound<'py, PyAny>,
     targets: &Bound<'py, PyAny>,
@@ -360,60 +449,15 @@ pub fn cross_entropy<'py>(
     label_smoothing: f32,
     z_loss: f32,
 ) -> PyResult<Losses> {
-    let (x, targets) = (Array::of(logits, "logits")?, Array::of(targets, "targets")?);
-    let rows = rows_of(&x, -1)?;
-    if targets.shape != rows {
-        let (got, needed) = (&targets.shape, &rows);
-        return Err(PyValueError::new_err(format!(
-            "targets: their shape is {got:?}, and must be {needed:?}: one for each row"
-        )));
-    }
-    let on_gpu = x.device != crate::arrays::Device::Cpu;
-    let (view64, view32);
-    let row = match targets.element {
-        Type::I64 | Type::I32 if on_gpu => row::cross_entropy(Targets::Later {
-            of_64_bits: targets.element == Type::I64,
-        }),
-        Type::I64 => {
-            view64 = targets.view::<i64>(false)?;
-            row::cross_entropy(view64)
-        }
-        Type::I32 => {
-            view32 = targets.view::<i32>(false)?;
-            row::cross_entropy(view32)
-        }
-        other => {
-            let name = dtypes::name(other);
-            return Err(PyTypeError::new_err(format!(
-                "targets: they are of int64 or int32, and these are of {name}"
-            )));
-        }
+    let call = CrossEntropy {
+        logits,
+        targets,
+        ignore_index,
+        label_smoothing,
+        z_loss,
+        gradient: false,
     };
-    let row = row
-        .ignore_index(ignore_index)
-        .label_smoothing(label_smoothing)
-        .z_loss(z_loss);
-    let wanted = Wanted {
-        out_type: None,
-        out: None,
-        known: [true; 4],
-        rows: &rows,
-        op: (
-            "cross_entropy",
-            [
-                ignore_index as u64,
-                label_smoothing.to_bits().into(),
-                z_loss.to_bits().into(),
-                0,
-                0,
-            ],
-        ),
-    };
-    let beside = Beside {
-        targets: Some((&targets, ignore_index)),
-        ..Beside::NOTHING
-    };
-    let [loss, lse, log_prob, entropy] = mapped(&x, row, &beside, wanted)?.known;
+    let [loss, lse, log_prob, entropy] = call.mapped()?.known;
     let part = |part: Option<Bound<'py, PyAny>>| part.map(Bound::unbind).ok_or_else(missing);
     Ok(Losses {
         loss: part(loss)?,
@@ -421,6 +465,29 @@ pub fn cross_entropy<'py>(
         log_prob: part(log_prob)?,
         entropy: part(entropy)?,
     })
+}
+
+/// The gradient of each row's loss by its logits.
+#[pyfunction]
+#[pyo3(name = "_cross_entropy_gradient", signature = (logits, targets, /, *, ignore_index=-100, label_smoothing=0.0, z_loss=0.0))]
+pub fn cross_entropy_gradient<'py>(
+    logits: &Bound<'py, PyAny>,
+    targets: &Bound<'py, PyAny>,
+    ignore_index: i64,
+    label_smoothing: f32,
+    z_loss: f32,
+) -> PyResult<Bound<'py, PyAny>> {
+    values(
+        CrossEntropy {
+            logits,
+            targets,
+            ignore_index,
+            label_smoothing,
+            z_loss,
+            gradient: true,
+        }
+        .mapped()?,
+    )
 }
 
 fn missing() -> PyErr {

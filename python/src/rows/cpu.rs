@@ -38,7 +38,9 @@ fn of<'a, 'py, T: RowType, U: RowType, Op: Takes>(
     if let Some((second, array)) = beside.second {
         let operand = match second {
             Second::Mask => SecondOperand::Mask(array.view::<u8>(false)?.into()),
-            Second::Added | Second::Residual => SecondOperand::Floats(T::operand(array.view::<T>(false)?)),
+            Second::Added | Second::Residual | Second::Gradients => {
+                SecondOperand::Floats(T::operand(array.view::<T>(false)?))
+            }
         };
         row = Op::with_second(row, second, operand);
     }
@@ -57,7 +59,7 @@ fn of<'a, 'py, T: RowType, U: RowType, Op: Takes>(
         }
     }
     let values = match wanted.out {
-        _ if mapped.values.is_empty() && x.len() > 0 => None,
+        _ if !wanted.maps => None,
         None => Some(x.like(U::TYPE, &mapped.shape, cast_slice(&mapped.values))?),
         Some(out) => {
             out.fill(U::TYPE, &mapped.shape, cast_slice(&mapped.values))?;
@@ -77,7 +79,7 @@ fn of<'a, 'py, T: RowType, U: RowType, Op: Takes>(
 }
 
 /// Weights or biases.
-fn floats<'a>(array: &'a Array<'_>) -> PyResult<Shaped<Floats<'a>>> {
+pub(super) fn floats<'a>(array: &'a Array<'_>) -> PyResult<Shaped<Floats<'a>>> {
     Ok(match array.element {
         Type::F32 => array.view::<f32>(false)?.into(),
         Type::F16 => array.view::<f16>(false)?.into(),

@@ -6,7 +6,7 @@ use warpfold::{
     gpu::{Gpu, PreparedRow, RawStream, RowPlaces, Workspace},
     layout::Layout,
     ops::element::{Type, bf16, f16},
-    row::{Later, Row},
+    row::{Later, Operation, Row},
 };
 
 use super::{
@@ -22,12 +22,12 @@ use crate::{
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RowKey {
     /// The operation, and bits of its parameters.
-    op: (&'static str, [u64; 5]),
+    pub(super) op: (&'static str, [u64; 5]),
     /// Whether targets are of 64 bits.
-    targets: Option<Type>,
-    elements: [Type; 2],
-    x: (Vec<u64>, Vec<i64>),
-    second: Option<(Second, (Vec<u64>, Vec<i64>))>,
+    pub(super) targets: Option<Type>,
+    pub(super) elements: [Type; 2],
+    pub(super) x: (Vec<u64>, Vec<i64>),
+    pub(super) second: Option<(Second, (Vec<u64>, Vec<i64>))>,
 }
 
 /// Rows made ready, their types forgotten.
@@ -53,9 +53,9 @@ impl<T: RowType, U: RowType> AnyRow for PreparedRow<T, U> {
 }
 
 /// Rows, and where.
-struct RowsAt<'a> {
-    plan: &'a dyn AnyRow,
-    places: RowPlaces,
+pub(super) struct RowsAt<'a> {
+    pub(super) plan: &'a dyn AnyRow,
+    pub(super) places: RowPlaces,
 }
 
 impl gpu::Launch for RowsAt<'_> {
@@ -76,8 +76,7 @@ pub(super) fn mapped<'py, Op: Takes>(
     wanted: Wanted<'_, 'py>,
 ) -> PyResult<Out<'py>> {
     let (py, out_type) = (x.object.py(), wanted.out_type.unwrap_or(x.element));
-    // All operations have answers for elements but cross-entropy, whose gradient is another call.
-    let (row, maps) = (later(row, beside)?, beside.targets.is_none());
+    let row = later(row, beside)?;
     let device = &*gpu::device(py, device)?;
     let key = RowKey {
         op: wanted.op,
@@ -99,7 +98,7 @@ pub(super) fn mapped<'py, Op: Takes>(
             out.check_out(out_type, &x.shape)?;
             None
         }
-        None if maps => Some(New::on_device(x, out_type, &x.shape)?),
+        None if wanted.maps => Some(New::on_device(x, out_type, &x.shape)?),
         None => None,
     };
     let has_sums = matches!(beside.second, Some((Second::Residual, _)));
@@ -152,12 +151,12 @@ fn later<'a, Op: Takes>(row: Row<'a, Op>, beside: &Beside<'_, '_>) -> PyResult<R
     let later = Later::of(&array.layout()?);
     let operand = match second {
         Second::Mask => SecondOperand::Mask(later.into()),
-        Second::Added | Second::Residual => SecondOperand::Floats(later.into()),
+        Second::Added | Second::Residual | Second::Gradients => SecondOperand::Floats(later.into()),
     };
     Ok(Op::with_second(row, second, operand))
 }
 
-fn prepared<Op: Takes>(
+pub(super) fn prepared<Op: Operation>(
     gpu: &Gpu,
     row: &Row<'_, Op>,
     layout: &Layout,

@@ -123,9 +123,7 @@ fn of_bytes(bytes: &[u8]) -> PyResult<Partial> {
 /// op: a reduction's name, such as "sum", "max", "argmax", "var". axis: of several axes, the first folded one is the one that is split, and `first`
 /// is counted in elements of an answer's extent. The rest is as of the reduction. A GPU's array is copied to the host first.
 #[pyfunction]
-#[pyo3(signature = (
-    op, x, /, *, first=0, axis=None, r#where=None, nan=Nan::Propagate, accuracy=Rounding::default(), correction=None, ord=None, y=None
-))]
+#[pyo3(signature = (op, x, /, *, first=0, axis=None, r#where=None, nan=Nan::Propagate, accuracy=Rounding::default(), correction=None, ord=None, y=None), text_signature = "(op, x, /, *, first=0, axis=None, where=None, nan='propagate', accuracy='native', correction=None, ord=None, y=None)")]
 #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
 pub fn partial<'py>(
     op: &str,

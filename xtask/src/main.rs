@@ -39,6 +39,8 @@ mod paths;
 mod process;
 mod ptx;
 mod ptxas;
+#[cfg(feature = "whole")]
+mod python;
 mod record;
 mod report;
 mod selection;
@@ -83,6 +85,9 @@ enum Task {
     /// Make the book of the pages in `docs`, by mdBook.
     #[cfg(feature = "whole")]
     Book,
+    /// Make the wheel of the Python package, with the kernels that were built, and check it.
+    #[cfg(feature = "whole")]
+    Wheel,
     /// Make a folder that runs the device tests and benches on a machine without Rust.
     #[cfg(feature = "whole")]
     Bundle(bundle::Args),
@@ -129,6 +134,8 @@ fn main() -> ExitCode {
         Task::Report => pages::run(),
         #[cfg(feature = "whole")]
         Task::Book => book::run(),
+        #[cfg(feature = "whole")]
+        Task::Wheel => python::wheel(),
         #[cfg(feature = "whole")]
         Task::Bundle(args) => bundle::run(&args),
     };

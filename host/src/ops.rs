@@ -11,7 +11,7 @@
 //! | [`Describe`] | f32, f64 |
 //! | [`IgnoreNan`] of [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`] their last of equals, [`Variance`], [`StdDev`] | f16, bf16, f32, f64 |
 //! | [`Compensated`] `Sum` and `Mean` | f32, f64 |
-//! | [`Wide`] `Sum` and `Mean` | f16, bf16, f32 |
+//! | [`Wide`] `Sum` and `Mean`; [`InF64`] of them | f16, bf16, f32 |
 //! | [`Exact`] `Sum` and `Mean` | f32, f64 |
 //! | [`Dot`] and [`Cosine`] of [two arrays](crate::operand) | f16, bf16, f32, f64 |
 //! | most [under a mask](crate::Fold::masked) | those of the operator |

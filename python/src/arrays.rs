@@ -63,6 +63,9 @@ pub enum Library {
     Dask,
 }
 
+/// How an array lies: its shape, and its strides in elements.
+pub type Lies = (Vec<u64>, Vec<i64>);
+
 /// An array, read where it lies.
 pub struct Array<'py> {
     pub object: Bound<'py, PyAny>,
@@ -91,7 +94,9 @@ enum Hold {
 }
 
 /// What is known of types of arrays; the types are kept, so that no other comes to have the address of one.
-static LIBRARIES: Mutex<Option<HashMap<usize, (Py<PyType>, Library)>>> = Mutex::new(None);
+static LIBRARIES: Mutex<Option<Libraries>> = Mutex::new(None);
+/// By the addresses of types.
+type Libraries = HashMap<usize, (Py<PyType>, Library)>;
 /// So many types at most.
 const MOST_TYPES: usize = 256;
 
@@ -263,7 +268,7 @@ impl<'py> Array<'py> {
     }
 
     /// Its shape and its strides.
-    pub fn lies(&self) -> (Vec<u64>, Vec<i64>) {
+    pub fn lies(&self) -> Lies {
         (self.shape.clone(), self.strides.clone())
     }
 

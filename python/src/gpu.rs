@@ -15,7 +15,7 @@ use warpfold::{
 };
 
 use crate::{
-    arrays::{Array, New},
+    arrays::{Array, Lies, New},
     errors,
     folds::{AnyFold, Asked, Second},
     rows::{AnyRow, RowKey},
@@ -26,8 +26,8 @@ use crate::{
 pub struct Key {
     pub asked: Asked,
     pub device: usize,
-    pub x: (Vec<u64>, Vec<i64>),
-    pub second: Option<(Vec<u64>, Vec<i64>)>,
+    pub x: Lies,
+    pub second: Option<Lies>,
     /// None for all of them.
     pub axes: Option<Vec<i64>>,
     pub keepdims: bool,
@@ -192,8 +192,8 @@ fn launch_on(
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ColumnsKey {
     pub element: Type,
-    pub x: (Vec<u64>, Vec<i64>),
-    pub dy: (Vec<u64>, Vec<i64>),
+    pub x: Lies,
+    pub dy: Lies,
 }
 
 /// Columns made ready, their type forgotten.

@@ -5,8 +5,8 @@ use warpfold::{
     Plan, cpu, fold,
     layout::{Axes, Layout, Segments},
     ops::{
-        Compensated, Exact, Mapped, Mean, Reduction, Step, Sum, Wide,
-        element::{Float, bf16, f16},
+        Compensated, Exact, InF64, Mapped, Mean, Reduction, Step, Sum, Wide,
+        element::{Element, Float, bf16, f16},
     },
     plan::Shape,
 };
@@ -72,6 +72,44 @@ fn small_floats_are_summed_in_f64() {
         cpu::reduce(Wide(Mean), &values).unwrap(),
         <bf16 as Float>::from_f64(1.0)
     );
+}
+
+/// Carried in f64, and answered so: what [`Wide`] rounds.
+#[test]
+fn a_sum_in_f64_is_what_a_wide_one_rounds() {
+    fn agrees<T: Float + Element<Wide = f32> + std::fmt::Debug>(values: &[T])
+    where
+        Wide<Sum>: Reduction<T, Answer = T>,
+        Wide<Mean>: Reduction<T, Answer = T>,
+        InF64<Sum>: Reduction<T, Answer = f64>,
+        InF64<Mean>: Reduction<T, Answer = f64>,
+    {
+        let wide: Vec<f64> = values.iter().map(|value| value.to_f64()).collect();
+        let exact = cpu::reduce(Exact(Sum), &wide).unwrap();
+        let magnitudes: f64 = values.iter().map(|value| value.to_f64().abs()).sum();
+        let depth = f64::from(values.len().next_power_of_two().ilog2());
+        let (sum, mean) = (
+            cpu::reduce(InF64(Sum), values).unwrap(),
+            cpu::reduce(InF64(Mean), values).unwrap(),
+        );
+        assert!((sum - exact).abs() <= depth * f64::EPSILON * magnitudes);
+        assert_eq!(mean.to_bits(), (sum / values.len() as f64).to_bits());
+        assert_eq!(cpu::reduce(Wide(Sum), values).unwrap(), T::from_f64(sum));
+        assert_eq!(cpu::reduce(Wide(Mean), values).unwrap(), T::from_f64(mean));
+    }
+    for len in [1, 2, 1023, 1024, 1025, 70_001] {
+        let values: Vec<f32> = cases::UNIFORM.array(len);
+        agrees(&values);
+        let narrow: Vec<f16> = values.iter().map(|value| f16::from_f64((*value).into())).collect();
+        agrees(&narrow);
+        let narrow: Vec<bf16> = values
+            .iter()
+            .map(|value| <bf16 as Float>::from_f64((*value).into()))
+            .collect();
+        agrees(&narrow);
+    }
+    assert_eq!(cpu::reduce::<f32, _>(InF64(Sum), &[]).unwrap().to_bits(), 0);
+    assert!(cpu::reduce::<f32, _>(InF64(Mean), &[]).unwrap().is_nan());
 }
 
 #[test]

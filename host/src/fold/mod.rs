@@ -37,7 +37,7 @@ use crate::{
 /// | [`axis`](Fold::axis), [`axes`](Fold::axes), [`keepdim`](Fold::keepdim) | what is folded | arrays, not segments |
 /// | [`segments`](Fold::segments) | what is folded | whole arrays |
 /// | [`ignore_nan`](Fold::ignore_nan) | that NaN is left out | operators of [`SkipsNan`] |
-/// | [`accuracy`](Fold::accuracy) | [`Compensated`](crate::ops::Compensated), [`Wide`](crate::ops::Wide) or [`Exact`](crate::ops::Exact) | `Sum` and `Mean` |
+/// | [`accuracy`](Fold::accuracy) | [`Compensated`](crate::ops::Compensated), [`Wide`](crate::ops::Wide), [`InF64`](crate::ops::InF64) or [`Exact`](crate::ops::Exact) | `Sum` and `Mean` |
 /// | [`correction`](Fold::correction) | what is taken off the number of elements | variances and the standard deviation |
 /// | [`last_of_equals`](Fold::last_of_equals) | which of equals is answered | `ArgMin`, `ArgMax` |
 /// | [`output`](Fold::output) | the type of the answer | answers that are one number |
@@ -140,7 +140,7 @@ impl<Op: Operator, Extent, Out, Mask> Fold<Op, Extent, Out, Mask> {
         self.by(op)
     }
 
-    /// In another accuracy: `accuracy(Exact)`, or [`Compensated`](crate::ops::Compensated), or [`Wide`](crate::ops::Wide).
+    /// In another accuracy: `accuracy(Exact)`, or [`Compensated`](crate::ops::Compensated), [`Wide`](crate::ops::Wide), [`InF64`](crate::ops::InF64).
     pub fn accuracy<Accurate: Operator>(
         self,
         accuracy: impl FnOnce(Op) -> Accurate,
@@ -174,8 +174,8 @@ impl<Op: Operator, Extent, Out, Mask> Fold<Op, Extent, Out, Mask> {
     }
 
     /// Answers as `Number`, by a cast as Rust's `as` does it: what does not fit is rounded, cut off, or the nearest number there is.
-    /// The fold itself is as it was, and rounded to the type of its elements: 70,000 ones of f16 have an infinite sum, as f32 too. A
-    /// wider sum needs wider elements; the command's `--dtype-out` widens them. [`accuracy`](Self::accuracy) changes what is rounded before.
+    /// The fold itself is as it was, and rounded to the type of its elements: 70,000 ones of f16 have an infinite sum, as f32 too. A sum or a mean that is not
+    /// rounded so is of another [`accuracy`](Self::accuracy), [`InF64`](crate::ops::InF64); the command's `--dtype-out` widens elements first.
     pub fn output<Number>(self) -> Fold<Op, Extent, To<Number>, Mask> {
         Fold {
             op: self.op,

@@ -14,7 +14,7 @@ use super::{
     takes::{RowType, SecondOperand, Takes},
 };
 use crate::{
-    arrays::{Array, New},
+    arrays::{Array, Lies, New},
     errors, gpu,
 };
 
@@ -26,8 +26,8 @@ pub struct RowKey {
     /// Whether targets are of 64 bits.
     pub(super) targets: Option<Type>,
     pub(super) elements: [Type; 2],
-    pub(super) x: (Vec<u64>, Vec<i64>),
-    pub(super) second: Option<(Second, (Vec<u64>, Vec<i64>))>,
+    pub(super) x: Lies,
+    pub(super) second: Option<(Second, Lies)>,
 }
 
 /// Rows made ready, their types forgotten.

@@ -159,6 +159,7 @@ pub fn axes_of_every_size(gpu: &Gpu) {
         agrees::<u8, _>(ops::Max, gpu, i, shape, axis);
         agrees::<f64, _>(ops::Sum, gpu, i, shape, axis);
         agrees::<f64, _>(ops::Exact(ops::Sum), gpu, i, shape, axis);
+        agrees::<f32, _>(ops::InF64(ops::Sum), gpu, i, shape, axis);
         agrees::<f32, _>(ops::Describe::default(), gpu, i, shape, axis);
     }
 }

@@ -45,7 +45,7 @@ fn tests() -> Vec<Test> {
     tests! {
         bits: quick_every_edge every_architecture quick_every_special_value quick_every_alignment quick_every_shape quick_golden_bits
             quick_one_odd_element quick_pieces quick_streams_of_pieces golden_bits random_lengths random_shapes rounds_of_slots long_array;
-        streams: quick_one_bit_pattern a_launch_does_not_wait quick_operators_take_turns_in_one_workspace quick_plans_of_few_and_many_tickets_take_turns
+        streams: quick_one_bit_pattern quick_streams_and_memory_of_others a_launch_does_not_wait quick_operators_take_turns_in_one_workspace quick_plans_of_few_and_many_tickets_take_turns
             a_thousand_launches_give_one_bit_pattern streams_side_by_side threads_side_by_side blocking_calls_from_threads;
         graphs: quick_a_graph_follows_its_input quick_an_early_launch_sees_what_came_before a_first_launch_can_be_captured;
         memory: quick_nothing_beside_the_outputs_is_written quick_a_launch_allocates_nothing quick_the_input_is_left_alone

@@ -153,6 +153,7 @@ pub fn segments_of_every_size(gpu: &Gpu) {
         agrees::<u8, _>(ops::Max, gpu, i, lens.clone());
         agrees::<f64, _>(ops::Sum, gpu, i, lens.clone());
         agrees::<f64, _>(ops::Exact(ops::Sum), gpu, i, lens.clone());
+        agrees::<f32, _>(ops::InF64(ops::Sum), gpu, i, lens.clone());
         agrees::<f32, _>(ops::Describe::default(), gpu, i, lens);
     }
 }

@@ -8,8 +8,8 @@ use std::{
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use warpfold::{
-    DeviceView, cpu, fold,
-    gpu::Gpu,
+    DeviceView, Error, cpu, fold,
+    gpu::{Gpu, RawStream, Workspace},
     layout::{Axes, Layout},
     ops::{ArgMax, Max, Mean, Min, Reduction, Sum},
     plan::Shape,
@@ -67,6 +67,45 @@ pub fn a_thousand_launches_give_one_bit_pattern(gpu: &Gpu) {
     let values = cases::WIDE.array((1 << 20) + 77);
     let input = Array::new(&values, 0);
     each_operator!(one_bit_pattern(gpu, &input, &values, 1000));
+}
+
+/// The streams that each context has, and a workspace of memory that holds anything.
+pub fn quick_streams_and_memory_of_others(gpu: &Gpu) {
+    let values = cases::WIDE.array(300_001);
+    let input = Array::new(&values, 0);
+    let prepared = gpu.prepare::<f32, _>(Sum, values.len() as u64).expect("prepared");
+    let expected = launch_and_wait(&prepared, &input);
+    let words = prepared.plan().workspace_words();
+    assert!(words > 0, "tiles meet in the workspace");
+    let memory = DeviceBuffer::from_slice(&vec![u32::MAX; words]).expect("device memory");
+    let address = memory.as_device_ptr().as_raw();
+    // SAFETY: it has so many words, and nothing else uses them.
+    let mut workspace = unsafe { Workspace::from_raw(address, words) };
+    for stream in [RawStream::NULL, RawStream::PER_THREAD] {
+        for _ in 0..3 {
+            let answer = DeviceBuffer::<f32>::zeroed(1).expect("device memory");
+            // SAFETY: everything lives until the device has been waited for.
+            unsafe {
+                prepared.launch_raw(
+                    stream,
+                    [input.address(), 0],
+                    answer.as_device_ptr().as_raw(),
+                    &mut workspace,
+                )
+            }
+            .expect("launched");
+            gpu.synchronize().expect("cuCtxSynchronize");
+            let mut sum = [0.0_f32];
+            answer.copy_to(&mut sum).expect("cuMemcpyDtoH");
+            assert_eq!(sum[0].to_bits(), expected.0[0], "on stream {}", stream.as_raw());
+        }
+        assert!(!gpu.is_capturing(stream).expect("a stream"));
+    }
+    // SAFETY: as above.
+    let mut short = unsafe { Workspace::from_raw(address, words - 1) };
+    // SAFETY: nothing is launched.
+    let refused = unsafe { prepared.launch_raw(RawStream::NULL, [input.address(), 0], address, &mut short) };
+    assert!(matches!(refused, Err(Error::WorkspaceTooSmall { .. })));
 }
 
 /// A stream that is held up by the host: a launch that waited for it would wait until the host gives up.

@@ -31,9 +31,9 @@ const ALONE: u64 = 64 << 10;
 pub trait AnyFold: Send + Sync {
     /// What its answers are.
     fn answer(&self) -> AnswerType;
-    /// Plans it for arrays of such layouts in a GPU's memory, along axes or of all.
+    /// Plans it for arrays of such layouts in a GPU's memory.
     #[cfg(feature = "cuda")]
-    fn prepare(&self, gpu: &Gpu, layouts: Layouts<'_>, axes: Option<&[i64]>, keepdims: bool) -> PyResult<AnyPrepared>;
+    fn prepare(&self, gpu: &Gpu, layouts: Layouts<'_>, extent: Extent<'_>) -> PyResult<AnyPrepared>;
     /// Folds a part of an array in host memory, whose first element has that number.
     fn partial(
         &self,
@@ -84,12 +84,8 @@ impl<T: InTable> AnyFold for Of<T> {
         self.0.answer()
     }
     #[cfg(feature = "cuda")]
-    fn prepare(&self, gpu: &Gpu, layouts: Layouts<'_>, axes: Option<&[i64]>, keepdims: bool) -> PyResult<AnyPrepared> {
-        let prepared = match axes {
-            None => self.0.prepare(gpu, layouts, Extent::Whole),
-            Some(axes) => self.0.prepare(gpu, layouts, Extent::Along(&along(axes, keepdims))),
-        };
-        prepared.map_err(errors::of)
+    fn prepare(&self, gpu: &Gpu, layouts: Layouts<'_>, extent: Extent<'_>) -> PyResult<AnyPrepared> {
+        self.0.prepare(gpu, layouts, extent).map_err(errors::of)
     }
     fn partial(
         &self,

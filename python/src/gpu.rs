@@ -6,10 +6,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use pyo3::{Bound, PyAny, PyResult, Python, types::PyTuple};
+use pyo3::{Bound, PyAny, PyResult, Python, exceptions::PyTypeError, types::PyTuple};
 use warpfold::{
     dynamic::Layouts,
+    fold::Extent,
     gpu::{AnyPrepared, ColumnPlaces, Gpu, PreparedColumns, RawStream, Workspace},
+    layout::{Layout, Segments},
     ops::element::Type,
     row::RowElement,
 };
@@ -17,7 +19,7 @@ use warpfold::{
 use crate::{
     arrays::{Array, Lies, New},
     errors,
-    folds::{AnyFold, Asked, Second},
+    folds::{AnyFold, Asked, Second, along},
     rows::{AnyRow, RowKey},
 };
 
@@ -262,6 +264,62 @@ impl Launch for FoldAt<'_> {
     }
 }
 
+/// How the arrays of a fold lie.
+struct Laid {
+    x: Layout,
+    second: Option<Layout>,
+    is_mask: bool,
+}
+
+impl Laid {
+    fn of(x: &Array<'_>, second: Second<'_, '_>) -> PyResult<Self> {
+        Ok(Self {
+            x: x.layout()?,
+            second: second.array().map(Array::layout).transpose()?,
+            is_mask: matches!(second, Second::Mask(_)),
+        })
+    }
+
+    fn borrowed(&self) -> Layouts<'_> {
+        match &self.second {
+            None => Layouts::One(&self.x),
+            Some(mask) if self.is_mask => Layouts::Masked(&self.x, mask),
+            Some(second) => Layouts::Two(&self.x, second),
+        }
+    }
+}
+
+/// Folds an array in a GPU's memory in segments, whose numbers are copied there: so it waits.
+pub fn in_segments<'py>(
+    device: usize,
+    function: &dyn AnyFold,
+    x: &Array<'py>,
+    second: Second<'_, 'py>,
+    segments: &Segments,
+    as_type: Option<Type>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = x.object.py();
+    let device = &*self::device(py, device)?;
+    let answer = function.answer();
+    if answer.parts > 1 {
+        return Err(PyTypeError::new_err(
+            "op: in segments of an array in a GPU's memory it must have one answer",
+        ));
+    }
+    let layouts = Laid::of(x, second)?;
+    let plan = py.detach(|| function.prepare(&lock(device).gpu, layouts.borrowed(), Extent::In(segments)))?;
+    let new = New::on_device(x, as_type.unwrap_or(answer.element), plan.shape())?;
+    let fold = FoldAt {
+        plan: &plan,
+        arrays: [x.address(), second.array().map_or(0, Array::address)],
+        answers: new.address(),
+    };
+    launch(x, device, Stream::current(x, device)?, &fold)?;
+    // The numbers of segments are the plan's.
+    py.detach(|| lock(device).gpu.synchronize()).map_err(errors::of)?;
+    new.into_object(py)
+}
+
 /// Folds an array in a GPU's memory to a new one, or to `out`.
 pub fn folded<'py>(
     py: Python<'py>,
@@ -278,13 +336,11 @@ pub fn folded<'py>(
         Some(element) if element.bytes() == answer.element.bytes() => element,
         _ => answer.element,
     };
-    let (layout, other) = (x.layout()?, second.array().map(Array::layout).transpose()?);
-    let layouts = match (second, &other) {
-        (Second::Mask(_), Some(mask)) => Layouts::Masked(&layout, mask),
-        (_, Some(other)) => Layouts::Two(&layout, other),
-        (_, None) => Layouts::One(&layout),
+    let layouts = Laid::of(x, second)?;
+    let make = |gpu: &Gpu| match key.axes.as_deref() {
+        None => function.prepare(gpu, layouts.borrowed(), Extent::Whole),
+        Some(axes) => function.prepare(gpu, layouts.borrowed(), Extent::Along(&along(axes, key.keepdims))),
     };
-    let make = |gpu: &Gpu| function.prepare(gpu, layouts, key.axes.as_deref(), key.keepdims);
     let stream = Stream::current(x, device)?;
     let plan = py.detach(|| {
         let device = &mut *lock(device);

@@ -10,10 +10,12 @@ mod errors;
 mod folds;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod machine;
 mod options;
 mod partial;
 mod reduce;
 mod rows;
+mod segments;
 
 use pyo3::pymodule;
 
@@ -24,6 +26,8 @@ mod _warpfold {
     use super::arrays::Owned;
     #[pymodule_export]
     use super::errors::DeviceError;
+    #[pymodule_export]
+    use super::machine::{devices, set_threads};
     #[pymodule_export]
     use super::partial::{Partial, partial, split};
     #[pymodule_export]
@@ -44,8 +48,13 @@ mod _warpfold {
         norm_gradient, rms_norm, softmax, softmax_gradient,
     };
 
+    #[pymodule_export]
+    use super::segments::segments;
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::machine::watch_forks(module.py())?;
+        module.add("tree_version", warpfold_kernels::tree::VERSION)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

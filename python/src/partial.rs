@@ -99,7 +99,13 @@ impl Partial {
     }
 
     fn __repr__(&self) -> String {
-        format!("<warpfold.{:?}>", self.lock())
+        let any = self.lock();
+        let runs: Vec<String> = any.runs().map(|run| format!("{}:{}", run.start, run.end)).collect();
+        format!(
+            "<warpfold.Partial of shape {:?}, elements {}>",
+            any.shape(),
+            runs.join(", ")
+        )
     }
 }
 

@@ -261,3 +261,43 @@ def test_large_arrays_and_threads():
 def test_docstrings_say_what_var_divides_by():
     for name in ("var", "std", "meanvar"):
         assert "by n unless" in getattr(wf, name).__doc__.split("\n\n")[0]
+
+
+def test_segments():
+    x = values(10_000, "float32")
+    offsets = np.array([0, 7, 7, 3000, 10_000])
+    expected = [bits(wf.sum(x[a:b])) for a, b in zip(offsets, offsets[1:])]
+    keys = np.repeat(np.arange(3, dtype="int32"), [7, 2993, 7000])
+    for division in ({"offsets": offsets}, {"lengths": np.diff(offsets).astype("uint32")}):
+        assert [bits(answer) for answer in wf.segments("sum", x, **division)] == expected
+    assert [bits(answer) for answer in wf.segments("sum", x, keys=keys)] == [expected[0], *expected[2:]]
+    assert bits(wf.segments("argmax", x, size=1000)) == bits(wf.argmax(x.reshape(10, 1000), axis=1))
+    mask = values(10_000, "bool")
+    assert bits(wf.segments("mean", x, size=2500, where=mask)) == bits(wf.mean(x.reshape(4, -1), axis=1, where=mask.reshape(4, -1)))
+    for wrong, text in [
+        ({}, "one of offsets"), ({"size": 3, "keys": keys}, "one of offsets"), ({"offsets": offsets - 1}, "offsets: -1 is below 0"),
+        ({"offsets": offsets[:3]}, "7"), ({"lengths": offsets[:3]}, "14"), ({"size": 0}, "0"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError) as raised:
+            wf.segments("sum", x, **wrong)
+        assert text in str(raised.value)
+
+
+def test_threads_and_forks():
+    """As many threads as are asked for, once; and a process that was forked has none of its parent's."""
+    import multiprocessing
+    import subprocess
+    import sys
+
+    code = (
+        "import os, numpy as np, warpfold as wf; wf.set_threads(2); x = np.ones(1 << 22, 'f4'); wf.sum(x)\n"
+        "assert '2 threads' in wf.devices()[0], wf.devices()\n"
+        "try: wf.set_threads(3)\n"
+        "except RuntimeError: pass\n"
+        "else: raise SystemExit('late, and not refused')\n"
+        "child = os.fork()\n"
+        "if child == 0: os._exit(int(wf.sum(x) != 1 << 22))\n"
+        "raise SystemExit(os.waitpid(child, 0)[1])"
+    )
+    if "fork" in multiprocessing.get_all_start_methods():
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -23,6 +23,7 @@ from ._warpfold import (
     count_nan,
     count_nonzero,
     cross_entropy,
+    devices,
     dot,
     group_norm,
     kurtosis,
@@ -38,12 +39,15 @@ from ._warpfold import (
     partial,
     prod,
     rms_norm,
+    segments,
+    set_threads,
     skew,
     softmax,
     split,
     std,
     sum,
     sum_of_squares,
+    tree_version,
     var,
 )
 

@@ -27,7 +27,7 @@ mod unordered;
 pub use axes::reduce_axes;
 pub use distinct::{distinct, distinct_axes, distinct_segments};
 pub use named::*;
-pub use pool::thread_fault;
+pub use pool::{after_fork, set_threads, thread_fault};
 pub use segments::reduce_segments;
 
 use std::ops::Range;

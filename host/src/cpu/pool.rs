@@ -9,6 +9,7 @@ use std::{
     io, iter,
     sync::{
         OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc::{Sender, channel},
     },
     thread,
@@ -19,6 +20,33 @@ use rayon::{ThreadBuilder, ThreadPoolBuilder};
 /// Runs that there are for each thread: the fewer, the longer threads wait at the end for the last one.
 const RUNS_PER_THREAD: usize = 64;
 
+/// Why there is no pool, once that was asked.
+static FAULT: OnceLock<Option<io::Error>> = OnceLock::new();
+/// How many threads are wanted; 0 where it was not said.
+static WANTED: AtomicUsize = AtomicUsize::new(0);
+/// Whether the pool's threads are not there any more.
+static IS_FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Has the CPU backend start so many threads, and not as many as there are cores or `RAYON_NUM_THREADS` says. Answers whether it was in time: before any
+/// were started.
+///
+/// Answers have the same bits with any number.
+pub fn set_threads(count: usize) -> bool {
+    WANTED.store(count, Ordering::Relaxed);
+    FAULT.get().is_none()
+}
+
+/// Says that this process is the child of a fork, which has none of its parent's threads: from now on the calling thread does all work. Without it, work that was
+/// handed to those threads would be waited for without end.
+pub fn after_fork() {
+    IS_FORKED.store(true, Ordering::Relaxed);
+}
+
+/// Whether the calling thread does all work.
+fn is_alone() -> bool {
+    IS_FORKED.load(Ordering::Relaxed) || thread_fault().is_some()
+}
+
 /// Why the system started no thread, where the CPU backend works on the calling thread alone. None where there is a pool.
 ///
 /// Containers and `prlimit --nproc` can limit threads. Answers have the same bits then, and take longer.
@@ -26,7 +54,6 @@ const RUNS_PER_THREAD: usize = 64;
 /// Cost: the first call of this crate that asks for threads makes rayon's global pool.
 #[must_use]
 pub fn thread_fault() -> Option<&'static io::Error> {
-    static FAULT: OnceLock<Option<io::Error>> = OnceLock::new();
     if rayon::current_thread_index().is_some() {
         return None;
     }
@@ -35,15 +62,12 @@ pub fn thread_fault() -> Option<&'static io::Error> {
 
 /// How many threads work.
 pub(crate) fn threads() -> usize {
-    match thread_fault() {
-        None => rayon::current_num_threads(),
-        Some(_) => 1,
-    }
+    if is_alone() { 1 } else { rayon::current_num_threads() }
 }
 
 /// Does both. Where they are worth it, another thread can help.
 pub(crate) fn join(are_worth_it: bool, low: &mut (dyn FnMut() + Send), high: &mut (dyn FnMut() + Send)) {
-    if are_worth_it && thread_fault().is_none() {
+    if are_worth_it && !is_alone() {
         rayon::join(low, high);
     } else {
         low();
@@ -86,7 +110,10 @@ pub(crate) fn map<R: Send>(count: usize, task: &(dyn Fn(usize) -> R + Sync)) -> 
 fn make_global() -> Option<io::Error> {
     // Threads that only count: rayon's rules, `RAYON_NUM_THREADS` among them, say how many there are to be.
     let wanted = ThreadPoolBuilder::new().spawn_handler(|_| Ok(())).build();
-    let wanted = wanted.map_or(1, |pool| pool.current_num_threads());
+    let wanted = match WANTED.load(Ordering::Relaxed) {
+        0 => wanted.map_or(1, |pool| pool.current_num_threads()),
+        wanted => wanted,
+    };
     let (mut started, mut refusal) = start(wanted, &mut |work| thread::Builder::new().spawn(work).map(drop));
     let pool = ThreadPoolBuilder::new()
         .num_threads(started.len().max(1))
@@ -127,10 +154,7 @@ fn start(
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        process::Command,
-        sync::atomic::{AtomicUsize, Ordering},
-    };
+    use std::process::Command;
 
     use super::*;
     use crate::{
@@ -182,6 +206,28 @@ mod tests {
 
     /// A stack that no address space has room for.
     const NO_STACK: &str = "140737488355328";
+
+    /// This test runs itself again, in a process whose number of threads is said, and which is then told that it was forked.
+    #[test]
+    fn as_many_threads_start_as_are_wanted_and_none_work_after_a_fork() {
+        const VARIABLE: &str = "WARPFOLD_TEST_OF_THREADS";
+        if std::env::var_os(VARIABLE).is_none() {
+            let this = std::env::current_exe().expect("this program");
+            let name = "cpu::pool::tests::as_many_threads_start_as_are_wanted_and_none_work_after_a_fork";
+            let run = Command::new(this).args([name, "--exact"]).env(VARIABLE, "1").output();
+            let output = run.expect("it runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+            return;
+        }
+        let values: Vec<f32> = (0..1 << 20).map(|i| i as f32).collect();
+        assert!(set_threads(3));
+        let sum = cpu::reduce(Sum, &values).expect("a sum");
+        assert_eq!(cpu::threads(), 3);
+        assert!(!set_threads(2) && cpu::threads() == 3);
+        after_fork();
+        assert_eq!(cpu::threads(), 1);
+        assert_eq!(cpu::reduce(Sum, &values).expect("a sum"), sum);
+    }
 
     /// This test runs itself again, in a process that is refused every thread.
     #[test]

@@ -213,3 +213,11 @@ def test_a_gradient_that_is_wanted_is_refused():
         wf.sum(x)
     with torch.no_grad():
         assert wf.sum(x).item() == 4
+
+
+def test_segments():
+    x, offsets = values((100_000,), torch.float32), torch.tensor([0, 5, 5, 40_000, 99_999, 100_000])
+    for name, options in [("sum", {}), ("argmax", {}), ("mean", {}), ("sum", {"accuracy": "exact"})]:
+        if name == "argmax":
+            offsets = offsets.unique()
+        same(wf.segments(name, x.cuda(), offsets=offsets, **options), wf.segments(name, x, offsets=offsets, **options), name)

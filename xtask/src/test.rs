@@ -41,6 +41,16 @@ impl AddAssign for TestCounts {
     }
 }
 
+impl From<[u64; 3]> for TestCounts {
+    fn from([passed, failed, skipped]: [u64; 3]) -> Self {
+        Self {
+            passed,
+            failed,
+            skipped,
+        }
+    }
+}
+
 /// What became of a step.
 struct Done {
     name: &'static str,
@@ -131,16 +141,18 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let mut tests = TestCounts::default();
     let mut in_python = step("tests of the Python package", || {
-        let [passed, failed, skipped] = python::test()?;
-        tests += TestCounts {
-            passed,
-            failed,
-            skipped,
-        };
+        tests += python::test()?.into();
         Ok(())
     });
     in_python.tests = Some(tests);
     done.push(in_python);
+    let mut tests = TestCounts::default();
+    let mut of_torch = step("tests of warpfold.torch", || {
+        tests += python::test_torch()?.unwrap_or([0, 0, 1]).into();
+        Ok(())
+    });
+    of_torch.tests = Some(tests);
+    done.push(of_torch);
     let mut tests = TestCounts::default();
     let mut on_device = step("tests on a GPU", || device_tests(&mut tests));
     on_device.tests = Some(tests);

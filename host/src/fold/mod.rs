@@ -330,7 +330,7 @@ impl<Op: Operator, Extent: InParts, Mask> Fold<Op, Extent, Own, Mask> {
     /// first of these. `first` counts elements of an answer's extent: where the part begins at index `i`, that is `i` times the lengths of
     /// the other folded axes.
     ///
-    /// Cost: as [`on_cpu`](Self::on_cpu). What it holds: see [`partial`](crate::partial).
+    /// Cost: as [`on_cpu`](Self::on_cpu). What it holds: see the module [`partial`].
     ///
     /// # Errors
     ///

@@ -6,7 +6,10 @@ use super::run::{Cells, Division, Run};
 use crate::{
     Error, PartialFault,
     cpu::{erased::PackedFold, filled},
-    ops::untyped::{Answers, Lens},
+    ops::{
+        Signature,
+        untyped::{Answers, Lens},
+    },
     pieces::subtrees::{Subtree, Subtrees},
 };
 
@@ -102,6 +105,12 @@ impl AnyPartial {
     /// As [`Partial::from_bytes`](super::Partial::from_bytes).
     pub fn read(&self, bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes(Arc::clone(&self.op), bytes)
+    }
+
+    /// Which operator it is of.
+    #[must_use]
+    pub fn signature(&self) -> Signature {
+        self.op.signature()
     }
 
     /// What it has of each extent: runs of elements in their order, no two of which touch.

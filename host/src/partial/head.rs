@@ -9,7 +9,7 @@ use warpfold_kernels::{
 use super::{
     any::cells,
     crc::crc32,
-    read::{Reader, malformed},
+    reader::{Reader, malformed},
 };
 use crate::{Error, PartialFault, ops::Signature};
 

@@ -47,6 +47,7 @@ pub(crate) mod cpu;
 mod crc;
 mod head;
 mod read;
+mod reader;
 mod run;
 mod split;
 mod write;

@@ -7,6 +7,7 @@
 //! | any library with `__dlpack__` (JAX, CuPy, array-api-strict) | that |
 
 mod buffer;
+mod copy;
 mod dlpack;
 mod owned;
 mod read;

@@ -11,7 +11,7 @@ use pyo3::{
 };
 use warpfold::ops::element::Type;
 
-use super::{Array, Device, Hold, Library};
+use super::{Array, Device, Hold, Library, copy};
 use crate::dtypes;
 
 /// A buffer that was asked for: released when dropped.
@@ -132,7 +132,7 @@ fn of_buffer<'py>(object: &Bound<'py, PyAny>, library: Library, element: Type, b
         hold,
     };
     match strides {
-        Some(strides) if first % alignment(element) == 0 || shape.contains(&0) => {
+        Some(strides) if first % copy::alignment(element) == 0 || shape.contains(&0) => {
             let array = array(strides, first, Hold::Buffer(buffer));
             Ok(if array.has_odd_truths()? {
                 array.in_order_copy()?
@@ -142,19 +142,10 @@ fn of_buffer<'py>(object: &Bound<'py, PyAny>, library: Library, element: Type, b
         }
         _ => {
             let steps: Vec<i64> = steps.iter().map(|step| *step as i64).collect();
-            let copy = super::read::copied(first, &shape, &steps, element);
+            let copy = copy::copied(first, &shape, &steps, element);
             let first = copy.as_ptr() as usize;
-            Ok(array(super::read::c_strides(&shape), first, Hold::Copy(copy)))
+            Ok(array(copy::c_strides(&shape), first, Hold::Copy(copy)))
         }
-    }
-}
-
-/// What addresses of elements are multiples of.
-pub(super) fn alignment(element: Type) -> usize {
-    match element {
-        Type::Complex64 => 4,
-        Type::Complex128 => 8,
-        element => element.bytes(),
     }
 }
 

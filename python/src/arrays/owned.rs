@@ -38,7 +38,7 @@ impl Owned {
         bytemuck::cast_slice_mut(&mut words)[..self.bytes.len()].copy_from_slice(&self.bytes);
         let mut kept = Box::new(Kept {
             shape: self.shape.iter().map(|extent| *extent as i64).collect(),
-            strides: super::read::c_strides(&self.shape),
+            strides: super::copy::c_strides(&self.shape),
             words,
         });
         let (code, bits) = dtypes::to_dlpack(self.element);

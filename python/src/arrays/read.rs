@@ -1,4 +1,4 @@
-//! Arrays by DLPack, and copies of arrays that are not aligned.
+//! Arrays by DLPack.
 
 use std::{
     ffi::{CStr, c_char, c_void},
@@ -18,7 +18,7 @@ use pyo3::{
 use warpfold::ops::element::Type;
 
 use super::{
-    Array, Device, Hold, Library, buffer,
+    Array, Device, Hold, Library, buffer, copy,
     dlpack::{self, DlDevice, DlType, Exchange, Legacy, Tensor, Versioned},
 };
 use crate::dtypes;
@@ -89,12 +89,12 @@ impl<'py> Array<'py> {
 
     /// A copy of truths, in C order, of bytes 0 and 1.
     pub(super) fn in_order_copy(mut self) -> PyResult<Self> {
-        let mut copy = copied(self.first, &self.shape, &self.strides, self.element);
+        let mut copy = copy::copied(self.first, &self.shape, &self.strides, self.element);
         for byte in bytemuck::cast_slice_mut::<u128, u8>(&mut copy) {
             *byte = u8::from(*byte != 0);
         }
         self.first = copy.as_ptr() as usize;
-        self.strides = c_strides(&self.shape);
+        self.strides = copy::c_strides(&self.shape);
         self.hold = Hold::Copy(copy);
         Ok(self)
     }
@@ -132,7 +132,7 @@ impl<'py> Array<'py> {
         };
         let shape: Vec<u64> = numbers(tensor.shape).iter().map(|extent| *extent as u64).collect();
         let strides = if tensor.strides.is_null() {
-            c_strides(&shape)
+            copy::c_strides(&shape)
         } else {
             numbers(tensor.strides).to_vec()
         };
@@ -148,7 +148,7 @@ impl<'py> Array<'py> {
             is_writable,
             hold,
         };
-        if !first.is_multiple_of(buffer::alignment(element)) && !array.shape.contains(&0) {
+        if !first.is_multiple_of(copy::alignment(element)) && !array.shape.contains(&0) {
             return Err(PyBufferError::new_err("an array whose elements are not aligned"));
         }
         Ok(if array.has_odd_truths()? {
@@ -407,41 +407,4 @@ unsafe extern "C" fn set_error(context: *mut c_void, kind: *const c_char, messag
         let [kind, message] = [kind, message].map(|part| CStr::from_ptr(part).to_string_lossy());
         *text = format!("{kind}: {message}");
     }
-}
-
-/// The steps of an array in C order.
-pub(super) fn c_strides(shape: &[u64]) -> Vec<i64> {
-    let mut step = 1;
-    let mut strides: Vec<i64> = shape
-        .iter()
-        .rev()
-        .map(|extent| {
-            let next = step * (*extent).max(1) as i64;
-            std::mem::replace(&mut step, next)
-        })
-        .collect();
-    strides.reverse();
-    strides
-}
-
-/// A copy in C order of elements at those steps in bytes.
-pub(super) fn copied(first: usize, shape: &[u64], steps: &[i64], element: Type) -> Vec<u128> {
-    let bytes = element.bytes();
-    let len: u64 = shape.iter().product();
-    let mut copy = vec![0_u128; (len as usize * bytes).div_ceil(16).max(1)];
-    let mut index = vec![0_u64; shape.len()];
-    let places = bytemuck::cast_slice_mut::<u128, u8>(&mut copy).chunks_exact_mut(bytes);
-    for place in places.take(len as usize) {
-        let at: i64 = index.iter().zip(steps).map(|(i, step)| *i as i64 * step).sum();
-        // SAFETY: its library says that this element is the array's.
-        place.copy_from_slice(unsafe { slice::from_raw_parts((first as i64 + at) as *const u8, bytes) });
-        for (i, extent) in index.iter_mut().zip(shape).rev() {
-            *i += 1;
-            if *i < *extent {
-                break;
-            }
-            *i = 0;
-        }
-    }
-    copy
 }

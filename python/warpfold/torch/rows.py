@@ -233,10 +233,11 @@ class _TokenLogProbs(Function):
     @staticmethod
     def forward(ctx, logits, targets, ignore_index):
         kept = targets != ignore_index
-        index = targets.masked_fill(~kept, 0).long().unsqueeze(-1)
         lse = ops.logsumexp(logits.float(), [-1], True)
-        ctx.save_for_backward(logits, index, lse, kept)
-        return picked(logits, index, lse, kept)
+        index = targets.masked_fill(~kept, 0).long().unsqueeze(-1)
+        chosen = logits.gather(-1, index).float()
+        ctx.save_for_backward(logits, index.masked_fill(~kept.unsqueeze(-1), -1), lse, kept)
+        return (chosen - lse).squeeze(-1).masked_fill(~kept, 0)
 
     @staticmethod
     @_first_derivative_only
@@ -244,19 +245,16 @@ class _TokenLogProbs(Function):
         return picked_gradient(dy, *ctx.saved_tensors), None, None
 
 
-def picked(logits, index, lse, kept):
-    """logits[index] - lse of the rows that are kept, in float32; 0 of others."""
-    return (logits.gather(-1, index).float() - lse).squeeze(-1).masked_fill(~kept, 0)
-
-
 def picked_gradient(dy, logits, index, lse, kept):
-    """The gradient of that by logits. An index that is negative is none of these logits'."""
-    dy = dy.masked_fill(~kept, 0).unsqueeze(-1)
-    gradient = (logits.float() - lse).exp_().mul_(-dy)
+    """The gradient of logits[index] - lse by logits. An index that is negative is none of these logits'."""
+    if not logits.numel():
+        return torch.zeros_like(logits)
+    negative = (-dy).masked_fill(~kept, 0).unsqueeze(-1)
+    gradient = (logits.float() - lse).exp_().mul_(negative)
     here = index.clamp(min=0)
     # One index a row, so this is no sum, and has no order.
     at_target = gradient.gather(-1, here)
-    return gradient.scatter_(-1, here, torch.where(index >= 0, at_target + dy, at_target)).to(logits.dtype)
+    return gradient.scatter_(-1, here, torch.where(index >= 0, at_target - negative, at_target)).to(logits.dtype)
 
 
 def token_log_probs(logits, targets, *, ignore_index=-100):

@@ -224,6 +224,11 @@ def test_operators_are_what_their_fakes_say(op, arguments):
     assert all((r.dtype, r.shape, r.stride(), r.device) == (f.dtype, f.shape, f.stride(), f.device) for r, f in pairs)
 
 
+def test_an_operator_refuses_what_wants_a_gradient():
+    with pytest.raises(ValueError, match="x: it requires grad"):
+        ops.softmax(X.clone().requires_grad_(), -1)
+
+
 def test_every_operator_is_checked():
     assert {op for op, _ in OPERATORS} == {op for op in vars(ops).values() if isinstance(op, torch._ops.OpOverload)}
 

@@ -28,7 +28,13 @@ def reductions(rank, ranks, group, wtd):
     table = values(3, 4000, 2)
     for seed in range(4):
         first, end = parts(len(x), ranks, seed)[rank]
-        for op, dtype in [("sum", torch.float32), ("sum", torch.bfloat16), ("logsumexp", torch.float64), ("argmax", torch.float16), ("var", torch.float32)]:
+        for op, dtype in [
+            ("sum", torch.float32),
+            ("sum", torch.bfloat16),
+            ("logsumexp", torch.float64),
+            ("argmax", torch.float16),
+            ("var", torch.float32),
+        ]:
             whole = x.to(dtype)
             got = wtd.reduce(op, whole[first:end], group=group, first=first, length=len(x))
             assert bits([got]) == bits([getattr(wf, op)(whole)]), (op, dtype, seed)

@@ -53,24 +53,53 @@ def inputs(dtype):
 
 DIMS = [None, 0, -1, 1, (0, 1), (), (0, 0), 7, -3]
 REDUCTIONS = {
-    "sum.dim_IntList": [lambda x, d, k: torch.sum(x, d, k), lambda x, d, k: x.sum(dtype=torch.float32), lambda x, d, k: torch.sum(x, d, k, dtype=torch.float64),
-                        lambda x, d, k: torch.sum(x, d, dtype=torch.bfloat16), lambda x, d, k: torch.sum(x, d, k, dtype=torch.int64)],
-    "mean.dim": [lambda x, d, k: torch.mean(x, d, k), lambda x, d, k: x.mean(dtype=torch.float32), lambda x, d, k: torch.mean(x, d, k, dtype=torch.float64),
-                 lambda x, d, k: torch.mean(x, d, dtype=torch.int32)],
+    "sum.dim_IntList": [
+        lambda x, d, k: torch.sum(x, d, k),
+        lambda x, d, k: x.sum(dtype=torch.float32),
+        lambda x, d, k: torch.sum(x, d, k, dtype=torch.float64),
+        lambda x, d, k: torch.sum(x, d, dtype=torch.bfloat16),
+        lambda x, d, k: torch.sum(x, d, k, dtype=torch.int64),
+    ],
+    "mean.dim": [
+        lambda x, d, k: torch.mean(x, d, k),
+        lambda x, d, k: x.mean(dtype=torch.float32),
+        lambda x, d, k: torch.mean(x, d, k, dtype=torch.float64),
+        lambda x, d, k: torch.mean(x, d, dtype=torch.int32),
+    ],
     "logsumexp": [lambda x, d, k: torch.logsumexp(x, d, k)],
     "argmax": [lambda x, d, k: torch.argmax(x, d, k)],
-    "var.correction": [lambda x, d, k: torch.var(x, d, keepdim=k), lambda x, d, k: torch.var(x, d, correction=0, keepdim=k), lambda x, d, k: torch.var(x, d, correction=2.5)],
+    "var.correction": [
+        lambda x, d, k: torch.var(x, d, keepdim=k),
+        lambda x, d, k: torch.var(x, d, correction=0, keepdim=k),
+        lambda x, d, k: torch.var(x, d, correction=2.5),
+    ],
     "std.correction": [lambda x, d, k: torch.std(x, d, keepdim=k), lambda x, d, k: torch.std(x, d, correction=0)],
     "var_mean.correction": [lambda x, d, k: torch.var_mean(x, d, keepdim=k)],
     "std_mean.correction": [lambda x, d, k: torch.std_mean(x, d, correction=0, keepdim=k)],
-    "linalg_vector_norm": [lambda x, d, k, o=o: torch.linalg.vector_norm(x, o, d, k) for o in (2, 1, float("inf"), 3.5, 0.5, 0, -1, -float("inf"))]
-                          + [lambda x, d, k: torch.linalg.vector_norm(x, 2, d, k, dtype=torch.float64), lambda x, d, k: torch.linalg.vector_norm(x, dtype=torch.float16)],
-    "_foreach_norm.Scalar": [lambda x, d, k: torch._foreach_norm([x, x * 2]), lambda x, d, k: torch._foreach_norm([x], 1), lambda x, d, k: torch._foreach_norm([x], 0)],
-    "_softmax": [lambda x, d, k: torch.softmax(x, d), lambda x, d, k: F.softmax(x, d, dtype=torch.float32), lambda x, d, k: aten._softmax(x, d, True)],
+    "linalg_vector_norm": [
+        lambda x, d, k, o=o: torch.linalg.vector_norm(x, o, d, k) for o in (2, 1, float("inf"), 3.5, 0.5, 0, -1, -float("inf"))
+    ]
+    + [
+        lambda x, d, k: torch.linalg.vector_norm(x, 2, d, k, dtype=torch.float64),
+        lambda x, d, k: torch.linalg.vector_norm(x, dtype=torch.float16),
+    ],
+    "_foreach_norm.Scalar": [
+        lambda x, d, k: torch._foreach_norm([x, x * 2]),
+        lambda x, d, k: torch._foreach_norm([x], 1),
+        lambda x, d, k: torch._foreach_norm([x], 0),
+    ],
+    "_softmax": [
+        lambda x, d, k: torch.softmax(x, d),
+        lambda x, d, k: F.softmax(x, d, dtype=torch.float32),
+        lambda x, d, k: aten._softmax(x, d, True),
+    ],
     "_log_softmax": [lambda x, d, k: torch.log_softmax(x, d), lambda x, d, k: aten._log_softmax(x, d, k)],
-    "_softmax_backward_data": [lambda x, d, k: aten._softmax_backward_data(x, x.exp(), d, x.dtype), lambda x, d, k: aten._softmax_backward_data(x, x[..., :3], d, x.dtype)],
+    "_softmax_backward_data": [
+        lambda x, d, k: aten._softmax_backward_data(x, x.exp(), d, x.dtype),
+        lambda x, d, k: aten._softmax_backward_data(x, x[..., :3], d, x.dtype),
+    ],
     "_log_softmax_backward_data": [lambda x, d, k: aten._log_softmax_backward_data(x, x.sin(), d, x.dtype)],
-}  # fmt: skip
+}
 TYPES = [*ROWS, torch.float64, torch.int32, torch.int64, torch.uint8, torch.bool, torch.complex64]
 
 
@@ -338,7 +367,11 @@ def test_report():
     by_op = {call.op: call for call in elsewhere.calls}
     assert set(by_op) == {"mm", "mse_loss", "_log_softmax", "_log_softmax_backward_data"}
     assert by_op["_log_softmax"] == ("_log_softmax", "float64", (6, 70), Left.TYPE.value)
-    assert sum(n for call, n in elsewhere.calls.items() if call.op == "mm") == 3 and elsewhere.taken["_softmax"] == 1 and elsewhere.taken["_softmax_backward_data"] == 1
+    assert (
+        sum(n for call, n in elsewhere.calls.items() if call.op == "mm") == 3
+        and elsewhere.taken["_softmax"] == 1
+        and elsewhere.taken["_softmax_backward_data"] == 1
+    )
     assert "mse_loss of float32 [6, 70]: the mode is not enabled, or has no override of it" in str(elsewhere)
     with wt.set_batch_invariant_mode(False), wt.mode.report() as elsewhere:
         x.softmax(-1)
@@ -356,8 +389,6 @@ def test_inductor_has_the_bits_of_eager(name):
     with torch.no_grad():
         eager = MODELS[name](*arguments)
         assert bits([compiled(MODELS[name])(*arguments)]) == bits([eager])
-
-
 
 
 OWN_SUM = r"(float|double|<float>|<double>) tmp_acc"

@@ -49,12 +49,25 @@ def shows_order(row, terms=None):
     lanes = np.zeros(-(-row.size // 32) * 32, row.dtype)
     lanes[: row.size] = row
     # One after the other, from the end, and in 32 lanes, as a warp does.
-    sums = {np.cumsum(row)[-1:].tobytes(), np.cumsum(row[::-1])[-1:].tobytes(), np.cumsum(np.cumsum(lanes.reshape(-1, 32), 0)[-1])[-1:].tobytes()}
+    sums = {
+        np.cumsum(row)[-1:].tobytes(),
+        np.cumsum(row[::-1])[-1:].tobytes(),
+        np.cumsum(np.cumsum(lanes.reshape(-1, 32), 0)[-1])[-1:].tobytes(),
+    }
     return len(sums) > 1
 
 
 def check_batch_invariant(
-    f, rows, *, batches=(1, 2, 8, 33, 64, 128, 257, 512), strides=True, streams=True, graphs=True, compiled=False, terms=None, reordered=None
+    f,
+    rows,
+    *,
+    batches=(1, 2, 8, 33, 64, 128, 257, 512),
+    strides=True,
+    streams=True,
+    graphs=True,
+    compiled=False,
+    terms=None,
+    reordered=None,
 ):
     """Raises BatchVariant if a row of `rows` has other bits in some batch than alone, and Vacuous if `rows` could not show that.
 
@@ -62,9 +75,9 @@ def check_batch_invariant(
     strides: also in batches that are not contiguous: rows with gaps, every other row, a first element that is not aligned, columns first.
     streams, graphs: of CUDA tensors, also on another stream, and replayed in a CUDA graph. compiled: also by torch.compile(f).
 
-    The data must show an order: of each row, sums in two orders must differ. Sums of bfloat16 elements are often exact in float32: terms is what
-    f sums of them, np.exp of a softmax, np.square of a norm. Where that says too little, as f rounds its answers to a narrow type, pass
-    `reordered`, f in another order: it must have other bits than f for some row.
+    The data must show an order: of each row, sums in two orders must differ. Sums of bfloat16 elements are often exact in float32:
+    terms is what f sums of them, np.exp of a softmax, np.square of a norm. Where that says too little, as f rounds its answers to a
+    narrow type, pass `reordered`, f in another order: it must have other bits than f for some row.
     """
     if len(rows) < 2:
         raise ValueError(f"rows: {len(rows)}; a batch is of at least 2")
@@ -155,7 +168,9 @@ def _compare(alone, answer, index, what):
         for position, row in enumerate(index):
             if row >= 0 and not np.array_equal(expected[row], got[position]):
                 differ = int((expected[row] != got[position]).sum())
-                raise BatchVariant(f"row {row} at position {position} of {what}: {differ} bytes of answer {number} are not those of the row alone")
+                raise BatchVariant(
+                    f"row {row} at position {position} of {what}: {differ} bytes of answer {number} are not those of the row alone"
+                )
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Reductions of what is divided among ranks, with the bits of one reduction of the whole.
 
-Ranks gather bytes and merge partials; nothing is added on the way, so neither the number of ranks nor the collective's order shows in a bit.
+Ranks gather bytes and merge partials. Nothing is added on the way, so neither the number of ranks nor the collective's order
+shows in a bit.
 Each function is collective: all ranks of the group call it, in the same order.
 """
 
@@ -18,7 +19,7 @@ __all__ = ["all_gather_bytes", "clip_grad_norm_", "reduce", "token_log_probs"]
 
 
 def all_gather_bytes(data, *, group=None):
-    """The bytes of each rank, in the order of ranks. They may be of different lengths: two collectives, of the lengths and of padded bytes."""
+    """The bytes of each rank, in the order of ranks, of any lengths: two collectives, of the lengths and of padded bytes."""
     size = dist.get_world_size(group)
     # NCCL gathers in GPU memory alone.
     device = torch.device("cuda", torch.cuda.current_device()) if "nccl" in dist.get_backend(group) else torch.device("cpu")
@@ -101,9 +102,9 @@ class _TokenLogProbs(Function):
 def token_log_probs(shard, targets, *, group=None, first, whole, ignore_index=-100):
     """warpfold.torch.token_log_probs of a vocabulary of `whole` tokens that is divided among ranks: the same bits.
 
-    shard: this rank's logits, [..., tokens], the first of which is token `first`. targets: the same on all ranks. The gradient is that of this
-    rank's logits, and needs no collective. Shards of warpfold.split(whole, ranks, torch.float32) send a few states a row; others send up to
-    4 KB a row and border.
+    shard: this rank's logits, [..., tokens], the first of which is token `first`. targets: the same on all ranks. The gradient is that
+    of this rank's logits, and needs no collective. Shards of warpfold.split(whole, ranks, torch.float32) send a few states a row; others
+    send up to 4 KB a row and border.
     """
     if targets.shape != shard.shape[:-1]:
         raise ValueError(f"targets: their shape is {tuple(targets.shape)}, and must be {tuple(shard.shape[:-1])}: one for each row")
@@ -116,7 +117,9 @@ def _local(gradient):
     if placements is None:
         return gradient
     if len(placements) != 1 or not placements[0].is_shard(0):
-        raise ValueError(f"a gradient is placed as {placements}: clip_grad_norm_ takes those that are sharded along dimension 0 of one mesh axis")
+        raise ValueError(
+            f"a gradient is placed as {placements}: clip_grad_norm_ takes those that are sharded along dimension 0 of one mesh axis"
+        )
     return gradient.to_local()
 
 
@@ -124,9 +127,9 @@ def _local(gradient):
 def clip_grad_norm_(params, max_norm, norm_type=2.0, error_if_nonfinite=False, *, group=None):
     """warpfold.torch.clip_grad_norm_ of parameters whose gradients are divided among ranks: the same bits, and the same norm on each rank.
 
-    All ranks pass the same parameters, in the same order. Each has a part of a gradient's elements, the parts being in the order of ranks: as
-    FSDP shards them along dimension 0, or flat. A rank that has none of a parameter passes an empty gradient, or none. The type of a
-    parameter is the same on all ranks.
+    All ranks pass the same parameters, in the same order. Each has a part of a gradient's elements, the parts being in the order of
+    ranks: as FSDP shards them along dimension 0, or flat. A rank that has none of a parameter passes an empty gradient, or none. The
+    type of a parameter is the same on all ranks.
     """
     params = [params] if isinstance(params, torch.Tensor) else list(params)
     gradients = [None if p.grad is None else _local(p.grad) for p in params]

@@ -1,7 +1,7 @@
 """The overrides under torch.compile's Inductor, which calls no kernel of aten's.
 
-Inductor runs its pre-grad pass before it traces. Ours changes no graph: it puts the takes of overrides.py among Inductor's decompositions, so that
-they catch each spelling of an operator, and autograd's own calls in the backward pass. A graph's key in Inductor's caches has a pass's uuid.
+Inductor runs its pre-grad pass before it traces. Ours changes no graph: it puts the takes of overrides.py among Inductor's
+decompositions. There they catch each spelling of an operator, and autograd's own calls in the backward pass.
 """
 
 import threading

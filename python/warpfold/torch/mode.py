@@ -12,7 +12,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .overrides import OVERRIDES, Left, overload
 
 __all__ = [
-    "disable_batch_invariant_mode", "enable_batch_invariant_mode", "is_batch_invariant_mode_enabled", "report", "set_batch_invariant_mode",
+    "disable_batch_invariant_mode", "enable_batch_invariant_mode", "is_batch_invariant_mode_enabled", "report",
+    "set_batch_invariant_mode",
 ]  # fmt: skip
 
 _WARNING = """\
@@ -41,13 +42,18 @@ def enable_batch_invariant_mode():
         if _library is not None:
             return
         library = torch.library.Library("aten", "IMPL")
-        with warnings.catch_warnings():
-            # That kernels are overridden is what is asked for.
-            warnings.simplefilter("ignore", UserWarning)
-            for name in OVERRIDES:
-                _override(library, name)
+        try:
+            with warnings.catch_warnings():
+                # That kernels are overridden is what is asked for.
+                warnings.simplefilter("ignore", UserWarning)
+                for name in OVERRIDES:
+                    _override(library, name)
+            _inductor().enable()
+        except BaseException:
+            # All of them, or none.
+            library._destroy()
+            raise
         _library = library
-        _inductor().enable()
         if not _warned:
             _warned = True
             warnings.warn(_WARNING, stacklevel=2)
@@ -95,7 +101,7 @@ def _override(library, name):
             if key == "CUDA" or not override.new_on_cpu:
                 continue
             kernel = _decomposed(op)
-        library.impl(name, _kernel(override.take, kernel), key, with_keyset=True)
+        library.impl(name, _kernel(override.take, kernel), key, with_keyset=True, allow_override=True)
 
 
 def _decomposed(op):
@@ -124,12 +130,14 @@ def _kernel(take, torchs):
 
 # What sums without a tag that says so.
 _SUMMING = {
-    "addmm", "baddbmm", "bmm", "mm", "mv", "dot", "convolution", "convolution_backward", "cumsum", "cumprod", "logcumsumexp", "native_batch_norm",
-    "native_batch_norm_backward", "_native_batch_norm_legit", "cudnn_batch_norm", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "_embedding_bag", "embedding_dense_backward", "index_add", "index_add_",
-    "scatter_add", "scatter_add_", "index_put", "index_put_", "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
-    "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_fused_attention_overrideable",
-    "avg_pool2d", "_adaptive_avg_pool2d", "upsample_bilinear2d_backward", "_cdist_forward", "renorm", "multi_margin_loss", "_ctc_loss",
+    "addmm", "baddbmm", "bmm", "mm", "mv", "dot", "convolution", "convolution_backward", "cumsum", "cumprod",
+    "logcumsumexp", "native_batch_norm", "native_batch_norm_backward", "_native_batch_norm_legit", "cudnn_batch_norm",
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
+    "_embedding_bag", "embedding_dense_backward", "index_add", "index_add_", "scatter_add", "scatter_add_",
+    "index_put", "index_put_", "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_fused_attention_overrideable", "avg_pool2d", "_adaptive_avg_pool2d",
+    "upsample_bilinear2d_backward", "_cdist_forward", "renorm", "multi_margin_loss", "_ctc_loss",
 }  # fmt: skip
 # Reductions that no order changes.
 _ORDER_FREE = {"max", "min", "amax", "amin", "aminmax", "argmin", "any", "all", "count_nonzero", "median", "nanmedian", "mode", "kthvalue"}

@@ -17,6 +17,8 @@ def _define(schema, kernel, fake):
     _library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
     for key in ("CPU", "CUDA"):
         _library.impl(name, kernel, key)
+    # So that warpfold sees a tensor that wants a gradient, and refuses it: torch's own fallback would lose the gradient.
+    _library.impl(name, torch.library.fallthrough_kernel, "Autograd")
     torch.library.register_fake(f"warpfold::{name}", fake, lib=_library)
     return getattr(torch.ops.warpfold, name).default
 
@@ -98,9 +100,7 @@ log_softmax = _define(
 )
 softmax_backward = _define(
     "softmax_backward(Tensor y, Tensor dy, int dim, float scale=1.0, int? causal=None, bool log=False) -> Tensor",
-    lambda y, dy, dim, scale=1.0, causal=None, log=False: _warpfold._softmax_gradient(
-        y, dy, axis=dim, scale=scale, causal=causal, log=log
-    ),
+    lambda y, dy, dim, scale=1.0, causal=None, log=False: _warpfold._softmax_gradient(y, dy, axis=dim, scale=scale, causal=causal, log=log),
     lambda y, dy, dim, scale=1.0, causal=None, log=False: _like(y),
 )
 

@@ -1,7 +1,8 @@
 """aten's reductions by warpfold: which are taken, and what goes to torch's own kernels.
 
-OVERRIDES is the whole list. mode.py puts it in aten's place in eager mode, and inductor.py does so while torch.compile traces. A `take` has the
-arguments of its aten operator, and answers what that would, of the same types, shapes and strides; or a Left: why torch's own kernel computes it.
+OVERRIDES is the whole list. mode.py puts it in aten's place in eager mode, and inductor.py does so while torch.compile traces.
+A `take` has the arguments of its aten operator, and answers what that would, of the same types, shapes and strides; or a Left:
+why torch's own kernel computes it.
 """
 
 import enum
@@ -153,7 +154,7 @@ def _norm_lacks(x, normalized_shape, *columns):
 
 
 def _flat(column):
-    return None if column is None else column.reshape(-1)
+    return None if column is None else column.reshape(-1).contiguous()
 
 
 def _row_shape(x, normalized_shape):

@@ -52,7 +52,8 @@ class _Mean(Function):
     @staticmethod
     def backward(ctx, dy):
         (x,) = ctx.saved_tensors
-        dy = dy / _folded(x, ctx.dim)
+        # Not divided: GPUs multiply by the reciprocal of a number, CPUs divide by it.
+        dy = dy * (1 / _folded(x, ctx.dim))
         return _expanded(dy, x, ctx.dim, ctx.keepdim).to(x.dtype), None, None, None, None
 
 

@@ -7,7 +7,7 @@ import torch
 from torch.autograd import Function
 
 from . import ops
-from .reductions import logsumexp, sum
+from .reductions import sum
 
 
 def _wants_grad(*tensors):

@@ -432,7 +432,7 @@ def test_a_users_passes_stay():
             return "counting"
 
     wt.disable_batch_invariant_mode()
-    with config.patch(pre_grad_custom_pass=Counting(), joint_custom_pre_pass=Counting()):
+    with config.patch(pre_grad_custom_pass=Counting(), joint_custom_pre_pass=Counting(), force_disable_caches=True):
         wt.enable_batch_invariant_mode()
         assert "counting" in config.joint_custom_pre_pass.uuid()
         compiled(lambda x: x.cos().sum(1) * 3)(values(5, 40))

@@ -117,7 +117,8 @@ def _softmaxes(compute):
         if lack := _lacks(x, (dim,), ROWS):
             return lack
         if half_to_float:
-            if not x.is_cuda or x.dtype == torch.float32:
+            # torch casts others before.
+            if not x.is_cuda or x.dtype != torch.float16:
                 return Left.INVALID
             x = x.float()
         return compute(x, dim)

@@ -51,7 +51,7 @@ impl Signature {
             ("elements", [self, other].map(|of| of.element.name().into())),
             ("operands", [self, other].map(|of| named(of.operands).into())),
             ("parameter", [self, other].map(|of| format!("{:#x}", of.parameter))),
-            ("steps", [self, other].map(|of| told(&of.steps))),
+            ("steps", [self, other].map(|of| in_words(&of.steps))),
             ("words of a state", [self, other].map(|of| of.words.to_string())),
         ];
         each.into_iter().find(|(_, [this, other])| this != other)
@@ -67,14 +67,14 @@ fn named(operands: Operands) -> &'static str {
 }
 
 /// Steps in words. Numbers are as exact as they are: no two are printed alike, but NaN, which no step has.
-fn told(steps: &[Step]) -> String {
+fn in_words(steps: &[Step]) -> String {
     let each = steps
         .iter()
         .map(|step| format!("{:?} of the element less {:?}", step.then, step.minus));
-    let told: Vec<String> = each.collect();
-    if told.is_empty() {
+    let each: Vec<String> = each.collect();
+    if each.is_empty() {
         "none".into()
     } else {
-        told.join(", then ")
+        each.join(", then ")
     }
 }

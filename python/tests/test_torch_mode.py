@@ -443,7 +443,8 @@ def test_a_users_passes_stay():
 
 
 def test_the_page_lists_the_overrides():
-    page = (Path(__file__).parents[2] / "docs" / "python-torch.md").read_text()
+    pages = (folder / "docs" / "python-torch.md" for folder in Path(__file__).parents)
+    page = next(page for page in pages if page.is_file()).read_text()
     for name, override in OVERRIDES.items():
         (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}`")]
         for left in override.left:

@@ -85,6 +85,9 @@ enum Task {
     /// Make the book of the pages in `docs`, by mdBook.
     #[cfg(feature = "whole")]
     Book,
+    /// Run the tests of the Python package, of the library that `cargo test --workspace` made.
+    #[cfg(feature = "whole")]
+    Python,
     /// Make the wheel of the Python package, with the kernels that were built, and check it.
     #[cfg(feature = "whole")]
     Wheel,
@@ -134,6 +137,8 @@ fn main() -> ExitCode {
         Task::Report => pages::run(),
         #[cfg(feature = "whole")]
         Task::Book => book::run(),
+        #[cfg(feature = "whole")]
+        Task::Python => python::run(),
         #[cfg(feature = "whole")]
         Task::Wheel => python::wheel(),
         #[cfg(feature = "whole")]

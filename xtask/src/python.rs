@@ -61,13 +61,14 @@ fn interpreter(name: &str, packages: &[&str]) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// The package as an interpreter imports it, with that library: the folder it is in.
+/// The package as an interpreter imports it, with that library, and its tests: the folder they are in.
 fn staged(library: &Path) -> Result<PathBuf> {
-    let (from, to) = (paths::root().join("python/warpfold"), paths::target().join("python"));
+    let (from, to) = (paths::root().join("python"), paths::target().join("python"));
     if to.is_dir() {
         fs::remove_dir_all(&to)?;
     }
-    copied(&from, &to.join("warpfold"))?;
+    copied(&from.join("warpfold"), &to.join("warpfold"))?;
+    copied(&from.join("tests"), &to.join("tests"))?;
     fs::copy(library, to.join("warpfold/_warpfold.abi3.so")).context(library.display().to_string())?;
     Ok(to)
 }
@@ -113,7 +114,8 @@ impl Package {
 
     fn run(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.python);
-        command.args(arguments).current_dir(paths::root().join("python"));
+        // There, for an interpreter looks first where it is.
+        command.args(arguments).current_dir(&self.folder);
         command
             .env("PYTHONPATH", &self.folder)
             .env("PYTHONDONTWRITEBYTECODE", "1");
@@ -133,11 +135,30 @@ impl Package {
     }
 }
 
+/// Runs the task.
+pub fn run() -> Result<()> {
+    test()?;
+    test_torch().map(drop)
+}
+
 /// Runs the tests of the package; answers how many passed, failed and were skipped.
 pub fn test() -> Result<[u64; 3]> {
     let package = Package::tested(interpreter("python", &FOR_TESTS)?)?;
     let counts = package.pytest(&["tests", "--ignore-glob=tests/test_torch*", "--ignore=tests/device"])?;
-    watched(&mut package.run(&["-m", "mypy.stubtest", "warpfold", "--ignore-missing-stub"]))?;
+    let settings = paths::root().join("python");
+    watched(
+        package
+            .run(&[
+                "-m",
+                "mypy.stubtest",
+                "warpfold",
+                "--ignore-missing-stub",
+                "--mypy-config-file",
+            ])
+            .arg(settings.join("mypy.ini"))
+            .arg("--allowlist")
+            .arg(settings.join("stubtest.txt")),
+    )?;
     is_importable(&package)?;
     Ok(counts)
 }

@@ -150,7 +150,7 @@ pub fn quick_operators_take_turns_in_one_workspace(gpu: &Gpu) {
         input: &Array,
         values: &[f32],
         stream: &cust::stream::Stream,
-        workspace: &mut warpfold::gpu::Workspace,
+        workspace: &mut Workspace,
     ) {
         let (prepared, answer) = (gpu.prepare(op, values.len() as u64).expect("prepared"), Answer::new());
         launch(&prepared, stream, input, &answer, workspace);

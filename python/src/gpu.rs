@@ -41,14 +41,19 @@ const MOST_PLANS: usize = 512;
 /// What was made for keys, as far as it is kept.
 pub struct Kept<K, V> {
     all: HashMap<K, (Arc<V>, u64)>,
+    /// Those that a graph was captured with: it may be launched at any time.
+    in_graphs: HashMap<K, Arc<V>>,
     /// Counts calls.
     now: u64,
 }
 
 impl<K: Clone + Eq + Hash, V> Kept<K, V> {
     fn new() -> Self {
-        let all = HashMap::new();
-        Self { all, now: 0 }
+        Self {
+            all: HashMap::new(),
+            in_graphs: HashMap::new(),
+            now: 0,
+        }
     }
 
     /// What there is of a key, made where there is none. While a stream is captured nothing is given up, for nothing can be waited for.
@@ -62,9 +67,18 @@ impl<K: Clone + Eq + Hash, V> Kept<K, V> {
         self.now += 1;
         if let Some((plan, used)) = self.all.get_mut(key) {
             *used = self.now;
+            if is_capturing {
+                self.in_graphs.insert(key.clone(), plan.clone());
+            }
+            return Ok(plan.clone());
+        }
+        if let Some(plan) = self.in_graphs.get(key) {
             return Ok(plan.clone());
         }
         let plan = Arc::new(make(gpu)?);
+        if is_capturing {
+            self.in_graphs.insert(key.clone(), plan.clone());
+        }
         if self.all.len() >= MOST_PLANS && !is_capturing {
             // A launch of one may still run, and reads what it has in device memory; so several are given up at once.
             gpu.synchronize().map_err(errors::of)?;

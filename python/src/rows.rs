@@ -88,6 +88,8 @@ pub struct Wanted<'a, 'py> {
     pub maps: bool,
     /// The shape of what is known of rows.
     pub rows: &'a [u64],
+    /// How many weights there are, if there are any.
+    pub columns: u64,
     /// The operation, and bits of all that it is told: what tells it from others.
     pub op: (&'static str, [u64; 5]),
 }

@@ -90,6 +90,7 @@ impl<'py> Exponential<'_, 'py> {
         }
         let rows = rows_of(&x, self.axis)?;
         let wanted = Wanted {
+            columns: 0,
             out_type: out_type(&x, self.dtype)?,
             out: out.as_ref(),
             known: [false; 4],
@@ -222,7 +223,9 @@ impl<'py> Norm<'_, 'py> {
             Some(groups) => (row, vec![x.shape.first().copied().unwrap_or(0), groups]),
             None => (row.axis(self.axis), rows_of(&x, self.axis)?),
         };
+        let axis = self.axis.rem_euclid(x.shape.len().max(1) as i64) as usize;
         let wanted = Wanted {
+            columns: x.shape.get(axis).copied().unwrap_or(0),
             out_type: out_type(&x, self.dtype)?,
             out: out.as_ref(),
             known: [self.statistics && has_mean, self.statistics, false, false],
@@ -409,6 +412,7 @@ impl<'py> CrossEntropy<'_, 'py> {
             .z_loss(self.z_loss);
         let row = if self.gradient { row.gradient(1.0) } else { row };
         let wanted = Wanted {
+            columns: 0,
             out_type: None,
             out: None,
             known: [!self.gradient; 4],

@@ -85,6 +85,16 @@ pub(super) fn mapped<'py, Op: Takes>(
         targets: beside.targets.map(|(targets, _)| targets.element),
         second: beside.second.map(|(second, array)| (second, array.lies())),
     };
+    // A launch is told where they are, and not how many there are.
+    for (name, columns) in [("weight", beside.weight), ("bias", beside.bias)] {
+        if let Some(columns) = columns.filter(|columns| columns.shape != [wanted.columns]) {
+            return Err(PyValueError::new_err(format!(
+                "{name}: its shape is {:?}, and on a GPU it must be {:?}: one for each column",
+                columns.shape,
+                [wanted.columns]
+            )));
+        }
+    }
     let layout = x.layout()?;
     let element = x.element;
     let make = |gpu: &Gpu| prepared(gpu, &row, &layout, element, out_type).map_err(errors::of);

@@ -26,8 +26,18 @@ struct Arrays<'a, 'py> {
 }
 
 impl Arrays<'_, '_> {
-    fn check(&self) -> PyResult<()> {
+    /// That they fit, rows lying along that axis: a launch is told where they are, and not how many there are.
+    fn check(&self, axis: i64) -> PyResult<()> {
         let Self { x, dy, weight, known } = self;
+        let rows: u64 = rows_of(x, axis)?.iter().product();
+        let columns = x.shape[axis.rem_euclid(x.shape.len() as i64) as usize];
+        if known.iter().flatten().any(|known| known.len() != rows)
+            || weight.is_some_and(|weight| weight.shape != [columns])
+        {
+            return Err(PyValueError::new_err(format!(
+                "a norm of {rows} rows knew as many numbers, and has a weight for each of {columns} columns"
+            )));
+        }
         if dy.element != x.element || dy.shape != x.shape {
             let (got, needed) = (dtypes::name(dy.element), dtypes::name(x.element));
             return Err(PyValueError::new_err(format!(
@@ -96,7 +106,7 @@ pub fn softmax_gradient<'py>(
         weight: None,
         known: [None; 2],
     };
-    arrays.check()?;
+    arrays.check(axis)?;
     let numbers = [
         axis as u64,
         scale.to_bits().into(),
@@ -153,7 +163,7 @@ pub fn norm_gradient<'py>(
         weight: weight.as_ref(),
         known: [mean.as_ref(), Some(&reciprocal)],
     };
-    arrays.check()?;
+    arrays.check(axis)?;
     let [means, reciprocals] = arrays.known()?;
     let on_cpu = x.device == Device::Cpu;
     let weights = || weight.as_ref().filter(|_| on_cpu).map(floats).transpose();
@@ -288,7 +298,7 @@ pub fn norm_column_gradients<'py>(
         weight: None,
         known: [mean.as_ref(), Some(&reciprocal)],
     };
-    arrays.check()?;
+    arrays.check(-1)?;
     let [means, reciprocals] = arrays.known()?;
     if mean.is_some() {
         let known = MeanAndDeviation {

@@ -320,6 +320,12 @@ pub fn in_segments<'py>(
             "op: in segments of an array in a GPU's memory it must have one answer",
         ));
     }
+    let stream = Stream::current(x, device)?;
+    if stream.is_capturing {
+        return Err(errors::DeviceError::new_err(
+            "segments wait for the GPU, so they go to no graph",
+        ));
+    }
     let layouts = Laid::of(x, second)?;
     let plan = py.detach(|| function.prepare(&lock(device).gpu, layouts.borrowed(), Extent::In(segments)))?;
     let new = New::on_device(x, as_type.unwrap_or(answer.element), plan.shape())?;
@@ -328,7 +334,7 @@ pub fn in_segments<'py>(
         arrays: [x.address(), second.array().map_or(0, Array::address)],
         answers: new.address(),
     };
-    launch(x, device, Stream::current(x, device)?, &fold)?;
+    launch(x, device, stream, &fold)?;
     // The numbers of segments are the plan's.
     py.detach(|| lock(device).gpu.synchronize()).map_err(errors::of)?;
     new.into_object(py)

@@ -146,21 +146,8 @@ pub fn partial<'py>(
     let x = Array::of(x, "x")?.on_host()?;
     let mask = r#where.map(|mask| Array::of(mask, "where")?.on_host()).transpose()?;
     let second = y.map(|second| Array::of(second, "y")?.on_host()).transpose()?;
-    let (op, parameter) = reduce::table_name(op, correction, ord)?;
-    let asked = Asked {
-        op,
-        element: x.element,
-        masked: mask.is_some(),
-        ignores_nan: nan == Nan::Ignore,
-        accuracy: accuracy.0,
-        parameter: parameter.map(f64::to_bits),
-    };
-    let function = folds::function(&asked).ok_or_else(|| {
-        PyTypeError::new_err(format!(
-            "op: there is no {op} of {} with these options",
-            dtypes::name(x.element)
-        ))
-    })?;
+    let elements = (x.element, mask.is_some());
+    let (asked, function) = reduce::named(op, elements, (nan, accuracy.0), (correction, ord))?;
     let second = reduce::second(&x, mask.as_ref(), second.as_ref())?;
     let axes = options::axes(axis)?;
     debug_assert!(x.device == Device::Cpu, "brought to the host");

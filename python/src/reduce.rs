@@ -2,6 +2,8 @@
 
 mod functions;
 
+use ::std::sync::Arc;
+
 pub use functions::*;
 
 use pyo3::{
@@ -243,7 +245,7 @@ pub fn second<'a, 'py>(
 }
 
 /// The operator of a reduction's name in the table, and its number.
-pub fn table_name(name: &str, correction: Option<f64>, ord: Option<f64>) -> PyResult<(&'static str, Option<f64>)> {
+fn table_name(name: &str, correction: Option<f64>, ord: Option<f64>) -> PyResult<(&'static str, Option<f64>)> {
     if name == "norm" {
         return norm_name(ord.unwrap_or(2.0));
     }
@@ -255,6 +257,33 @@ pub fn table_name(name: &str, correction: Option<f64>, ord: Option<f64>) -> PyRe
     let found = found.ok_or_else(|| PyValueError::new_err(format!("op: there is no reduction {name:?}")))?;
     let divides = matches!(found.name, "var" | "std" | "meanvar");
     Ok((found.name, divides.then(|| correction.unwrap_or(0.0))))
+}
+
+/// The function that a reduction's name and its options ask for.
+pub fn named(
+    name: &str,
+    (element, masked): (Type, bool),
+    (nan, accuracy): (Nan, Accuracy),
+    (correction, ord): (Option<f64>, Option<f64>),
+) -> PyResult<(Asked, Arc<dyn AnyFold>)> {
+    let (op, parameter) = table_name(name, correction, ord)?;
+    let asked = Asked {
+        op,
+        element,
+        masked,
+        ignores_nan: nan == Nan::Ignore,
+        accuracy,
+        parameter: parameter.map(f64::to_bits),
+    };
+    match folds::function(&asked) {
+        Some(function) => Ok((asked, function)),
+        None => {
+            let of = dtypes::name(element);
+            Err(PyTypeError::new_err(format!(
+                "op: there is no {op} of {of} with these options"
+            )))
+        }
+    }
 }
 
 /// The operator of a norm, and its number.

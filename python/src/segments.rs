@@ -11,7 +11,6 @@ use crate::{
     answers,
     arrays::{Array, Device},
     dtypes, errors,
-    folds::{self, Asked},
     options::{Nan, Rounding},
     reduce,
 };
@@ -65,23 +64,10 @@ pub fn segments<'py>(
     };
     let segments = segments.map_err(errors::of)?;
     segments.check(x.len()).map_err(errors::of)?;
-    let (op, parameter) = reduce::table_name(op, correction, ord)?;
-    let asked = Asked {
-        op,
-        element: x.element,
-        masked: mask.is_some(),
-        ignores_nan: nan == Nan::Ignore,
-        accuracy: accuracy.0,
-        parameter: parameter.map(f64::to_bits),
-    };
-    let function = folds::function(&asked).ok_or_else(|| {
-        PyTypeError::new_err(format!(
-            "op: there is no {op} of {} with these options",
-            dtypes::name(x.element)
-        ))
-    })?;
+    let elements = (x.element, mask.is_some());
+    let (asked, function) = reduce::named(op, elements, (nan, accuracy.0), (correction, ord))?;
     let second = reduce::second(&x, mask.as_ref(), y.as_ref())?;
-    let as_type = reduce::type_of_answers(op);
+    let as_type = reduce::type_of_answers(asked.op);
     match x.device {
         Device::Cpu => {
             let answers = function.on_cpu(x.object.py(), &x, second, Extent::In(&segments))?;

@@ -197,7 +197,11 @@ fn exchanged<'py>(object: &Bound<'py, PyAny>, exchange: &'static Exchange) -> Py
         /// DLPack's code of complex numbers.
         const COMPLEX: u8 = 5;
         if let Some(object) = resolved(object, tensor.element.code == COMPLEX)? {
-            return exchanged(&object, exchange);
+            // A copy: what was written to it would be lost.
+            return Ok(Array {
+                is_writable: false,
+                ..exchanged(&object, exchange)?
+            });
         }
         return Array::of_tensor(object, library, &tensor, true, Hold::Object);
     }

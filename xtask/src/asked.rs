@@ -6,35 +6,19 @@ use anyhow::{Result, bail};
 
 use crate::{
     arch,
-    generator::Generator,
     selection::Selection,
     wanted::{DEFAULT_ARCHS, Wanted},
 };
 
-/// What a generator makes of what is wanted: not all have clusters.
-pub fn by(wanted: Wanted, generator: &Generator) -> Wanted {
-    if generator.has_clusters() {
-        wanted
-    } else {
-        wanted.without_clusters()
-    }
-}
-
 /// What is to be built: what is selected for architectures that are asked for; else for the base, and for the other defaults what is
-/// better there, if the code generator can be told so. Of a part of the kernels, only what the GPU with that compute capability loads.
-pub fn wanted(archs: &[String], selection: &Selection, gpu: Option<u32>, generator: &Generator) -> Result<Vec<Wanted>> {
+/// better there. Of a part of the kernels, only what the GPU with that compute capability loads.
+pub fn wanted(archs: &[String], selection: &Selection, gpu: Option<u32>) -> Result<Vec<Wanted>> {
     if !archs.is_empty() {
         let asked: BTreeSet<&str> = archs.iter().map(|arch| arch.trim()).collect();
-        return Ok(asked
-            .into_iter()
-            .map(|arch| by(Wanted::all(arch, selection), generator))
-            .collect());
+        return Ok(asked.into_iter().map(|arch| Wanted::all(arch, selection)).collect());
     }
     let [base, newer @ ..] = DEFAULT_ARCHS;
-    let newer = newer.iter().map(|arch| match generator.knows_parts() {
-        true => Wanted::newer(arch, selection),
-        false => by(Wanted::all(arch, selection), generator),
-    });
+    let newer = newer.iter().map(|arch| Wanted::newer(arch, selection));
     let mut all: Vec<Wanted> = [Wanted::all(base, selection)].into_iter().chain(newer).collect();
     if let Some(gpu) = gpu.filter(|_| !selection.is_all()) {
         all.retain(|wanted| arch::number(&wanted.arch) <= Some(gpu));
@@ -59,19 +43,11 @@ pub fn wanted(archs: &[String], selection: &Selection, gpu: Option<u32>, generat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generator;
-
     /// How many entries of each architecture are wanted.
     fn counts(names: &[&str], archs: &[&str], gpu: Option<u32>) -> Result<Vec<(String, usize)>> {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let selection = Selection::parse(&words(names), &words(&["f32"][..names.len().min(1)])).unwrap();
-        let generator = Generator::Llvm(generator::llvm::Compiler {
-            rustc: "rustc".into(),
-            cargo: "cargo".into(),
-            version: String::new(),
-            archs: vec![],
-        });
-        let all = wanted(&words(archs), &selection, gpu, &generator)?;
+        let all = wanted(&words(archs), &selection, gpu)?;
         Ok(all
             .into_iter()
             .map(|wanted| (wanted.arch, wanted.entries.len()))

@@ -108,7 +108,7 @@ pub fn run(args: &Args) -> Result<()> {
         table: args.table,
     };
     let selection = Selection::parse(&args.operators, &args.types)?;
-    let asked = asked::wanted(&args.arch, &selection, setup::gpu(), &tools.generator)?;
+    let asked = asked::wanted(&args.arch, &selection, setup::gpu())?;
     let is_default = args.arch.is_empty() && selection.is_all();
     build(&kernels, &asked, is_default, &tools, checks).map(|_| ())
 }
@@ -120,7 +120,7 @@ pub fn run(args: &Args) -> Result<()> {
 /// [`IsPart`], where a part of them is there: who had it built has no use for the others, or has yet to ask for them.
 pub fn build_default(tools: &Tools) -> Result<Vec<Build>> {
     let kernels = packages::ours(&tools.generator)?;
-    let asked = asked::wanted(&[], &Selection::all(), None, &tools.generator)?;
+    let asked = asked::wanted(&[], &Selection::all(), None)?;
     refuse_part(&kernels, &asked, &kernels.stamp(&tools.versions())?)?;
     build(&kernels, &asked, true, tools, Checks::default())
 }
@@ -128,7 +128,7 @@ pub fn build_default(tools: &Tools) -> Result<Vec<Build>> {
 /// Builds what is selected of the kernels for the GPU that is found.
 pub fn build_some(selection: &Selection, tools: &Tools) -> Result<()> {
     let kernels = packages::ours(&tools.generator)?;
-    let asked = asked::wanted(&[], selection, setup::gpu(), &tools.generator)?;
+    let asked = asked::wanted(&[], selection, setup::gpu())?;
     build(&kernels, &asked, false, tools, Checks::default()).map(|_| ())
 }
 
@@ -157,7 +157,7 @@ fn refuse_part(kernels: &KernelCrate, asked: &[Wanted], stamp: &str) -> Result<(
 pub fn build_example() -> Result<()> {
     let tools = setup::ensure(Codegen::Llvm)?;
     let kernels = packages::users(&paths::own_operator(), &tools.generator)?;
-    let asked = asked::wanted(&[], &Selection::all(), None, &tools.generator)?;
+    let asked = asked::wanted(&[], &Selection::all(), None)?;
     build(&kernels, &asked, true, &tools, Checks::default()).map(|_| ())
 }
 
@@ -167,10 +167,9 @@ pub fn prove_default(tools: &Tools) -> Result<Vec<Build>> {
     let kernels = packages::ours(&tools.generator)?;
     let asked = match tools.generator {
         Generator::StandIn(_) => {
-            let all = Wanted::all(stand_in::ARCH, &Selection::of_types(&OF_EACH_SIZE));
-            vec![asked::by(all, &tools.generator)]
+            vec![Wanted::all(stand_in::ARCH, &Selection::of_types(&OF_EACH_SIZE))]
         }
-        _ => asked::wanted(&[], &Selection::all(), None, &tools.generator)?,
+        _ => asked::wanted(&[], &Selection::all(), None)?,
     };
     let _lock = kernels.lock()?;
     prove(&kernels, &asked, tools, Checks::default())

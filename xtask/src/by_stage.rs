@@ -67,7 +67,7 @@ pub fn print(op: &str, arch: &str, tools: &Tools) -> Result<()> {
     let Some(entry) = kernels::LIBRARY.entries().find(|entry| entry.folds(op)) else {
         bail!("no operator is called {op}: kernels-gpu/src/kernels/table.rs has the list");
     };
-    let Generator::Llvm(compiler) = &tools.generator else {
+    let generator @ Generator::Llvm(_) = &tools.generator else {
         bail!("only rustc's own backend writes lines of the source");
     };
     let kernels = packages::ours(&tools.generator)?.with_lines();
@@ -75,7 +75,7 @@ pub fn print(op: &str, arch: &str, tools: &Tools) -> Result<()> {
     let selection = Selection::of_types(&OF_EACH_SIZE);
     let mut parts = Wanted::all(arch, &selection).parts();
     parts.retain(|part| part.name == entry.part);
-    let texts = compiler.compile_parts(&kernels, arch, &parts, "-C debuginfo=line-directives-only")?;
+    let texts = generator.compile_parts(&kernels, arch, &parts, "-C debuginfo=line-directives-only")?;
     let mut bytes: Bytes = texts.iter().flat_map(|text| by_stage(text)).collect();
     bytes.retain(|name, _| selection.has(name));
     let of_operator = bytes.iter().filter(|(name, _)| {

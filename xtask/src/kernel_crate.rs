@@ -98,18 +98,6 @@ impl KernelCrate {
         self.beside.iter().find(|of| of.part == Some(part)).unwrap_or(&self.own)
     }
 
-    /// The crates that have any of what is wanted.
-    pub fn crates(&self, wanted: &Wanted) -> Vec<&Compiled> {
-        let has_any = |of: &&Compiled| {
-            let parts = wanted.parts();
-            parts.iter().any(|part| self.having(part.name).package == of.package)
-        };
-        match self.ours {
-            true => [&self.own].into_iter().chain(&self.beside).filter(has_any).collect(),
-            false => vec![&self.own],
-        }
-    }
-
     /// What is to be made of each entry point of a module: of ours, of those that are wanted; nothing of ours in a user's crate.
     pub fn parts<'a>(&self, wanted: &Wanted, module: &'a Module) -> Result<Vec<BuildPart<'a>>> {
         let stated = self.stated(module)?;
@@ -275,15 +263,6 @@ mod tests {
         kernels.beside = vec![Compiled::distinct(PathBuf::new())];
         assert_eq!(kernels.having("sums").library, "my_ops");
         assert_eq!(kernels.having("distinct").library, "warpfold_distinct");
-        for (names, crates) in [
-            (&["sum"][..], &["my_ops"][..]),
-            (&["distinct"], &["warpfold_distinct"]),
-            (&["distinct", "sum"], &["my_ops", "warpfold_distinct"]),
-        ] {
-            let found: Vec<&str> = kernels.crates(&of(names)).iter().map(|of| &*of.library).collect();
-            assert_eq!(found, crates, "{names:?}");
-        }
-        assert_eq!(bare(false).crates(&of(&["distinct"])).len(), 1, "a user's has no parts");
         // What its PTX states comes first; what the list has is for a code generator that leaves that out.
         let entry = ".visible .entry distinct_u8()\n{\nret;\n}\n";
         let stated = ".visible .global .align 4 .b32 warpfold_distinct$distinct_u8[7] = {128, 4, 1, 2, 0, 1, 92};\n";

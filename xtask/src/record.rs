@@ -1,11 +1,16 @@
-//! What is recorded of every entry's code: a line each in a file for each architecture, so that a change of the kernels shows what it
-//! did to which of them, and none changes unseen.
+//! What is recorded of every entry's code: a line each in a file for each architecture and code generator, so that a change of the kernels
+//! shows what it did to which of them, and none changes unseen.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     facts::Violation,
-    generator::Generator,
+    generator::{Generator, nvvm},
     kernel_crate::KernelCrate,
     paths,
     process::write_if_changed,
@@ -30,7 +35,7 @@ const SLACK: u64 = 8;
 pub struct Record {
     /// The code generator and the assembler that they were recorded with: those of others differ.
     made_by: String,
-    lines: BTreeMap<String, String>,
+    lines: BTreeMap<String, Vec<u64>>,
 }
 
 /// How a build and what is recorded differ.
@@ -45,9 +50,9 @@ pub enum Verdict {
 }
 
 impl Record {
-    /// What is recorded of an architecture; nothing where nothing is.
-    pub fn load(arch: &str) -> Self {
-        Self::parse(&fs::read_to_string(file(arch)).unwrap_or_default())
+    /// What is recorded of an architecture, in a code generator's folder; nothing where nothing is.
+    pub fn load(folder: &Path, arch: &str) -> Self {
+        Self::parse(&fs::read_to_string(file(folder, arch)).unwrap_or_default())
     }
 
     fn parse(text: &str) -> Self {
@@ -55,7 +60,8 @@ impl Record {
         let made_by = lines.next().unwrap_or_default().to_owned();
         let lines = lines.skip(1).filter_map(|line| {
             let (name, rest) = line.split_once(' ')?;
-            Some((name.to_owned(), rest.to_owned()))
+            let numbers = rest.split(' ').map(str::parse).collect::<Result<_, _>>();
+            Some((name.to_owned(), numbers.ok()?))
         });
         Self {
             made_by,
@@ -72,6 +78,21 @@ impl Record {
         }
     }
 
+    /// The code generator and the assembler that it was recorded with.
+    pub fn made_by(&self) -> &str {
+        &self.made_by
+    }
+
+    /// What is recorded of each entry.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &[u64])> {
+        self.lines.iter().map(|(name, numbers)| (&**name, &**numbers))
+    }
+
+    /// What is recorded of an entry.
+    pub fn of_entry(&self, name: &str) -> Option<&[u64]> {
+        self.lines.get(name).map(Vec::as_slice)
+    }
+
     /// How `built` differs from it.
     pub fn compare(&self, built: &Self) -> Verdict {
         if self.made_by != built.made_by {
@@ -80,11 +101,10 @@ impl Record {
         let mut names: Vec<&String> = self.lines.keys().chain(built.lines.keys()).collect();
         names.sort_unstable();
         names.dedup();
-        let nothing = String::from("nothing");
+        let shown = |numbers: Option<&[u64]>| numbers.map_or_else(|| "nothing".to_owned(), joined);
         let differences = names.into_iter().filter_map(|name| {
-            let was = self.lines.get(name).unwrap_or(&nothing);
-            let is = built.lines.get(name).unwrap_or(&nothing);
-            (!are_alike(was, is)).then(|| format!("{name}: {was} -> {is}"))
+            let (was, is) = (self.of_entry(name), built.of_entry(name));
+            (!are_alike(was, is)).then(|| format!("{name}: {} -> {}", shown(was), shown(is)))
         });
         let differences: Vec<String> = differences.collect();
         if differences.is_empty() {
@@ -95,14 +115,14 @@ impl Record {
     }
 
     /// Writes it down.
-    pub fn save(&self, arch: &str) -> Result<()> {
-        write_if_changed(&file(arch), &self.text()).with_context(|| format!("the facts of {arch}"))
+    fn save(&self, folder: &Path, arch: &str) -> Result<()> {
+        write_if_changed(&file(folder, arch), &self.text()).with_context(|| format!("the facts of {arch}"))
     }
 
     fn text(&self) -> String {
         let mut text = format!("{}\n{HEADS}\n", self.made_by);
         for (name, line) in &self.lines {
-            let _ = writeln!(text, "{name} {line}");
+            let _ = writeln!(text, "{name} {}", joined(line));
         }
         text
     }
@@ -112,20 +132,27 @@ impl Record {
 pub fn check(kernels: &KernelCrate, build: &Build, tools: &Tools, bless: bool) -> Result<Vec<(String, Violation)>> {
     let arch = &build.arch;
     let names: Vec<&str> = build.entries.iter().map(|row| &*row.name).collect();
-    let all = Wanted::default(arch);
-    let is_ours = kernels.ours && matches!(tools.generator, Generator::Llvm(_));
+    let folder = match tools.generator {
+        Generator::Llvm(_) => folder(),
+        Generator::Nvvm(_) => nvvm::facts(),
+        Generator::StandIn(_) => return Ok(vec![]),
+    };
     // For a default architecture, no more than the default build has.
-    let Some(all) = all.filter(|all| is_ours && names.iter().all(|name| all.has(name))) else {
+    let all = Wanted::default(arch).filter(|all| kernels.ours && names.iter().all(|name| all.has(name)));
+    let Some(all) = all else {
         return Ok(vec![]);
     };
     let is = Record::of(build);
     let is_part = names.len() < all.entries.len();
     if bless && !is_part {
         println!("  recorded what the code of {arch} is made of");
-        is.save(arch)?;
+        is.save(&folder, arch)?;
+        if let Generator::Nvvm(_) = tools.generator {
+            nvvm::Run::of_now()?.save()?;
+        }
         return Ok(vec![]);
     }
-    let mut was = Record::load(arch);
+    let mut was = Record::load(&folder, arch);
     if is_part {
         was.lines.retain(|name, _| is.lines.contains_key(name));
     }
@@ -148,13 +175,12 @@ pub fn check(kernels: &KernelCrate, build: &Build, tools: &Tools, bless: bool) -
 }
 
 /// Whether two lines are of the same code.
-fn are_alike(was: &str, is: &str) -> bool {
-    let numbers = |line: &str| line.split(' ').map(str::parse).collect::<Result<Vec<u64>, _>>();
-    let (Ok(was), Ok(is)) = (numbers(was), numbers(is)) else {
+fn are_alike(was: Option<&[u64]>, is: Option<&[u64]>) -> bool {
+    let (Some(was), Some(is)) = (was, is) else {
         return false;
     };
     was.len() == is.len()
-        && was.iter().zip(&is).enumerate().all(|(column, (was, is))| {
+        && was.iter().zip(is).enumerate().all(|(column, (was, is))| {
             let slack = if LOOSE.contains(&column) {
                 SLACK.max(was / 40)
             } else {
@@ -165,20 +191,24 @@ fn are_alike(was: &str, is: &str) -> bool {
 }
 
 /// Where the facts of an architecture are recorded.
-fn file(arch: &str) -> PathBuf {
-    folder().join(format!("{arch}.txt"))
+fn file(folder: &Path, arch: &str) -> PathBuf {
+    folder.join(format!("{arch}.txt"))
 }
 
-/// Where facts are recorded.
+/// Where facts are recorded of what rustc's own backend makes.
 pub fn folder() -> PathBuf {
     paths::root().join("kernels-gpu/facts")
 }
 
-fn line(row: &ReportRow) -> String {
+fn joined(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn line(row: &ReportRow) -> Vec<u64> {
     let figures = row.figures.unwrap_or_default();
     let figures = [figures.registers as usize, figures.shared as usize];
     let numbers = row.counts.columns().into_iter().chain(figures);
-    numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(" ")
+    numbers.map(|number| number as u64).collect()
 }
 
 #[cfg(test)]
@@ -236,10 +266,15 @@ mod tests {
             ("30000 900 8 32 27 4 1 0 54 4112", false),
             ("30000 900 8 32 26 4 1 0 64 4112", false),
             ("30000 900 8 32 26 4 1 0 54", false),
-            ("nothing", false),
         ] {
-            assert_eq!(are_alike(was, is), alike, "{is}");
+            let numbers = |line: &str| {
+                line.split(' ')
+                    .map(|number| number.parse().unwrap())
+                    .collect::<Vec<u64>>()
+            };
+            assert_eq!(are_alike(Some(&numbers(was)), Some(&numbers(is))), alike, "{is}");
         }
+        assert!(!are_alike(None, Some(&[1])) && !are_alike(Some(&[1]), None));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::{Hash, Hasher},
     path::{Path, PathBuf},
 };
 
@@ -33,23 +33,50 @@ const MAKERS: [&str; 15] = [
 pub fn of(sources: &[PathBuf], versions: &[&str]) -> Result<String> {
     let program = paths::root().join("xtask/src");
     let makers = MAKERS.map(|maker| program.join(maker));
+    let sources: Vec<PathBuf> = sources.iter().chain(&makers).cloned().collect();
+    let mut hasher = hash(&sources)?;
+    versions.hash(&mut hasher);
+    Ok(format!("{:016x}\n", hasher.finish()))
+}
+
+/// That of the sources alone, whoever makes something of them: the same in every clone.
+pub fn of_sources(sources: &[PathBuf]) -> Result<String> {
+    Ok(format!("{:016x}", hash(sources)?.finish()))
+}
+
+fn hash(sources: &[PathBuf]) -> Result<Fnv> {
     let mut files = vec![];
-    for source in sources.iter().chain(&makers) {
+    for source in sources {
         files_below(source, &mut files)?;
     }
     files.sort();
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
     for file in files {
         let bytes = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        file.hash(&mut hasher);
+        // Of a user's crate the whole path.
+        file.strip_prefix(paths::root()).unwrap_or(&file).hash(&mut hasher);
         match String::from_utf8(bytes) {
             Ok(text) if file.extension().is_some_and(|extension| extension == "rs") => code(&text).hash(&mut hasher),
             Ok(text) => text.hash(&mut hasher),
             Err(other) => other.as_bytes().hash(&mut hasher),
         }
     }
-    versions.hash(&mut hasher);
-    Ok(format!("{:016x}\n", hasher.finish()))
+    Ok(hasher)
+}
+
+/// FNV-1a of 64 bits, for the standard library's own hash may be another one in its next version.
+struct Fnv(u64);
+
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// The lines of a Rust file but comments, empty ones, and a module of tests at its end.
@@ -102,5 +129,10 @@ mod tests {
         assert_eq!(stamp("1"), stamp("1"));
         assert_ne!(stamp("1"), stamp("2"));
         assert_ne!(stamp("1"), of(&[], &["1"]).unwrap());
+        let sources = |of: &[PathBuf]| of_sources(of).unwrap();
+        assert_ne!(sources(&[]), sources(std::slice::from_ref(&kernels)));
+        let mut fnv = Fnv(0xcbf2_9ce4_8422_2325);
+        fnv.write(b"foobar");
+        assert_eq!(fnv.finish(), 0x8594_4171_f739_67e8);
     }
 }

@@ -22,7 +22,7 @@ use crate::paths;
 type Rule = (&'static str, fn(&Tree) -> Vec<Violation>);
 
 /// Every rule on the sources.
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 19] = [
     (
         "the kernels depend on nothing else",
         rules::kernels_depend_on_nothing_else,
@@ -45,6 +45,10 @@ const RULES: [Rule; 18] = [
         generators::kernels_use_what_both_get_right,
     ),
     ("cuda_std stays in simt", generators::cuda_std_stays_in_simt),
+    (
+        "the page says whether the kernels changed since Rust-CUDA built them",
+        generators::page_has_the_last_build,
+    ),
     ("unsafe stays in its rooms", rules::unsafe_stays_in_its_rooms),
     ("unsafe blocks name who guarantees them", rules::unsafe_is_explained),
     ("nothing is left unfinished", rules::nothing_is_unfinished),

@@ -48,12 +48,6 @@ impl Wanted {
         }
     }
 
-    /// The same, but for entries that need clusters of blocks.
-    pub fn without_clusters(mut self) -> Self {
-        self.entries.retain(|entry| !entry.needs_clusters());
-        self
-    }
-
     /// The same, but for entries of these names.
     pub fn without(&self, names: &[&str]) -> Self {
         let left = self.entries.iter().filter(|entry| !names.contains(&entry.name()));

@@ -1,5 +1,16 @@
 //! f32 rounded to the types of 16 bits, two at a time, to nearest, ties to even. A NaN becomes `0x7fff`, which is what GPUs make of one.
 
+use super::single::maximum;
+use crate::element::{Element as _, f16};
+
+/// Whether one instruction does it.
+#[cfg(target_arch = "nvptx64")]
+pub const IS_ONE_INSTRUCTION: bool = crate::simt::nvptx::IS_80;
+
+/// Whether one instruction does it.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const IS_ONE_INSTRUCTION: bool = false;
+
 /// Two f32 as f16, the first in the lower half.
 #[inline(always)]
 #[must_use]
@@ -16,75 +27,66 @@ pub fn to_f16(low: f32, high: f32) -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn to_bf16(low: f32, high: f32) -> u32 {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
-    return crate::simt::nvptx::convert::narrow_bf16(low, high);
-    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
-    {
-        u32::from(bf16_bits(low)) | u32::from(bf16_bits(high)) << 16
+    #[cfg(target_arch = "nvptx64")]
+    if crate::simt::nvptx::IS_80 {
+        return crate::simt::nvptx::convert::narrow_bf16(low, high);
     }
+    u32::from(bf16_bits(low)) | u32::from(bf16_bits(high)) << 16
 }
 
 /// Of two f16 in each word each larger one, as [`single::maximum`](super::single::maximum) has it.
 #[inline(always)]
 #[must_use]
 pub fn maximum_f16_pair(a: u32, b: u32) -> u32 {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
-    return crate::simt::nvptx::arithmetic::maximum_f16_pair(a, b);
-    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
-    {
-        use super::single::maximum;
-        use crate::element::{Element as _, f16};
-        let both = |shift: u32| {
-            let wide = |word: u32| f16::from_bits((word >> shift) as u16).wide();
-            maximum(wide(a), wide(b))
-        };
-        to_f16(both(0), both(16))
+    #[cfg(target_arch = "nvptx64")]
+    if crate::simt::nvptx::IS_80 {
+        return crate::simt::nvptx::arithmetic::maximum_f16_pair(a, b);
     }
+    let both = |shift: u32| {
+        let wide = |word: u32| f16::from_bits((word >> shift) as u16).wide();
+        maximum(wide(a), wide(b))
+    };
+    to_f16(both(0), both(16))
 }
 
 /// The same of two bf16.
 #[inline(always)]
 #[must_use]
 pub fn maximum_bf16_pair(a: u32, b: u32) -> u32 {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
-    return crate::simt::nvptx::arithmetic::maximum_bf16_pair(a, b);
-    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
-    {
-        use super::single::maximum;
-        let high = |word: u32| f32::from_bits(word & 0xffff_0000);
-        let low = |word: u32| f32::from_bits(word << 16);
-        // One of two bf16 is one, so nothing is rounded.
-        let bits = |larger: f32| if larger.is_nan() { 0x7fff_0000 } else { larger.to_bits() };
-        bits(maximum(low(a), low(b))) >> 16 | bits(maximum(high(a), high(b)))
+    #[cfg(target_arch = "nvptx64")]
+    if crate::simt::nvptx::IS_80 {
+        return crate::simt::nvptx::arithmetic::maximum_bf16_pair(a, b);
     }
+    let high = |word: u32| f32::from_bits(word & 0xffff_0000);
+    let low = |word: u32| f32::from_bits(word << 16);
+    // One of two bf16 is one, so nothing is rounded.
+    let bits = |larger: f32| if larger.is_nan() { 0x7fff_0000 } else { larger.to_bits() };
+    bits(maximum(low(a), low(b))) >> 16 | bits(maximum(high(a), high(b)))
 }
 
 /// Of two f16 in each word all bits of each that equals the other word's: zeros are equal, and a NaN equals nothing.
 #[inline(always)]
 #[must_use]
 pub fn equal_f16_pair(a: u32, b: u32) -> u32 {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
-    return crate::simt::nvptx::arithmetic::equal_f16_pair(a, b);
-    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
-    {
-        use crate::element::{Element as _, f16};
-        let wide = |word: u32, shift: u32| f16::from_bits((word >> shift) as u16).wide();
-        all_bits(wide(a, 0) == wide(b, 0)) >> 16 | all_bits(wide(a, 16) == wide(b, 16)) << 16
+    #[cfg(target_arch = "nvptx64")]
+    if crate::simt::nvptx::IS_80 {
+        return crate::simt::nvptx::arithmetic::equal_f16_pair(a, b);
     }
+    let wide = |word: u32, shift: u32| f16::from_bits((word >> shift) as u16).wide();
+    all_bits(wide(a, 0) == wide(b, 0)) >> 16 | all_bits(wide(a, 16) == wide(b, 16)) << 16
 }
 
 /// The same of two bf16.
 #[inline(always)]
 #[must_use]
 pub fn equal_bf16_pair(a: u32, b: u32) -> u32 {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
-    return crate::simt::nvptx::arithmetic::equal_bf16_pair(a, b);
-    #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_90")))]
-    {
-        let high = |word: u32| f32::from_bits(word & 0xffff_0000);
-        let low = |word: u32| f32::from_bits(word << 16);
-        all_bits(low(a) == low(b)) >> 16 | all_bits(high(a) == high(b)) << 16
+    #[cfg(target_arch = "nvptx64")]
+    if crate::simt::nvptx::IS_90 {
+        return crate::simt::nvptx::arithmetic::equal_bf16_pair(a, b);
     }
+    let high = |word: u32| f32::from_bits(word & 0xffff_0000);
+    let low = |word: u32| f32::from_bits(word << 16);
+    all_bits(low(a) == low(b)) >> 16 | all_bits(high(a) == high(b)) << 16
 }
 
 /// The same of an f32 in each.
@@ -158,7 +160,7 @@ mod tests {
                 if value.is_nan() {
                     assert_eq!((f16, bf16), (0x7fff, 0x7fff));
                 } else {
-                    let expected: crate::element::f16 = crate::element::Float::from_f64(f64::from(value));
+                    let expected: f16 = crate::element::Float::from_f64(f64::from(value));
                     assert_eq!(f16, expected.to_bits(), "{value:e}");
                     let expected: crate::element::bf16 = crate::element::Float::from_f64(f64::from(value));
                     assert_eq!(bf16, expected.to_bits(), "{value:e}");

@@ -91,7 +91,7 @@ impl Words for complex32 {
     }
 }
 
-/// Sums of either part.
+/// Sums of either part, and products.
 macro_rules! wide {
     ($($complex:ident of $part:ident),*) => {
         $(impl Accumulator for $complex {
@@ -105,8 +105,16 @@ macro_rules! wide {
 
         impl Wide for $complex {
             const ONE: Self = Self::new(1.0, 0.0);
+            /// By 1, the number itself: the sum of products would lose the sign of a zero, and make NaN of an infinity.
             #[inline]
             fn times(self, other: Self) -> Self {
+                let is_one = |number: Self| number.re == 1.0 && number.im.to_bits() == 0;
+                if is_one(other) {
+                    return self;
+                }
+                if is_one(self) {
+                    return other;
+                }
                 Self::new(
                     self.re * other.re - self.im * other.im,
                     self.re * other.im + self.im * other.re,

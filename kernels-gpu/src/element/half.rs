@@ -5,7 +5,9 @@
 
 use super::{Element, Float, Real, Type, Unscaled, root::root};
 use crate::{
-    arithmetic::narrow::{equal_bf16_pair, equal_f16_pair, maximum_bf16_pair, maximum_f16_pair, to_bf16, to_f16},
+    arithmetic::narrow::{
+        IS_ONE_INSTRUCTION, equal_bf16_pair, equal_f16_pair, maximum_bf16_pair, maximum_f16_pair, to_bf16, to_f16,
+    },
     words::Words,
 };
 
@@ -98,7 +100,7 @@ macro_rules! half {
             #[inline]
             fn from_rank(rank: f32) -> Self {
                 // One instruction, where there is one. It is exact, for a rank is an element's.
-                if cfg!(all(target_arch = "nvptx64", target_feature = "sm_80")) && !rank.is_nan() {
+                if IS_ONE_INSTRUCTION && !rank.is_nan() {
                     return $half::from_bits($narrow(rank, rank) as u16);
                 }
                 <Self as Float>::from_f64(f64::from(rank))

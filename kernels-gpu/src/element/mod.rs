@@ -227,16 +227,15 @@ impl Type {
         1 << (8 * self.bytes() - 1)
     }
 
-    /// The bits of the number 1; of complex numbers, which have no product, none are set.
+    /// The bits of the number 1.
     pub(crate) const fn one(self) -> u64 {
         match self {
             Self::F8E4M3 => 0x38,
             Self::F8E5M2 => 0x3c,
-            Self::F16 => 0x3c00,
+            Self::F16 | Self::Complex32 => 0x3c00,
             Self::Bf16 => 0x3f80,
-            Self::F32 => 1_f32.to_bits() as u64,
-            Self::F64 => 1_f64.to_bits(),
-            Self::Complex32 | Self::Complex64 | Self::Complex128 => 0,
+            Self::F32 | Self::Complex64 => 1_f32.to_bits() as u64,
+            Self::F64 | Self::Complex128 => 1_f64.to_bits(),
             _ => 1,
         }
     }

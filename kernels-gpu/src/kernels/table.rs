@@ -60,6 +60,7 @@ entries! {
         product: Product = |_| Product, {
             f32: REGS_64, f64: REGS_80, f16: REGS_128, bf16: REGS_128,
             i8: REGS_168, i16: REGS_128, i32: REGS_128, u8: REGS_128_STRIDED_255, u16: REGS_128, u32: REGS_128, u64: REGS_80,
+            complex32: REGS_128, complex64: REGS_128, complex128: REGS_128,
         }, with small;
         norm_lp: NormLp = |params| NormLp { p: f64::from_bits(params.number) }, { f32: REGS_255, f64: REGS_255, f16: REGS_255, bf16: REGS_255 }, without small;
         norm_l1: NormL1 = |_| NormL1, { f32: REGS_64, f64: REGS_80, f16: REGS_128, bf16: REGS_128 }, with small;

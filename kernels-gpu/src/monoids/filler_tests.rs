@@ -73,7 +73,7 @@ macro_rules! check_types {
 fn no_fold_notices_a_filler() {
     check_types!(Sum; f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 f8e4m3 f8e5m2 complex32 complex64 complex128);
     check_types!(Mean; f32 f64 f16 bf16 i8 u16 i32 u64 f8e4m3 complex32 complex64 complex128);
-    check_types!(Product; f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 f8e4m3 f8e5m2);
+    check_types!(Product; f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 f8e4m3 f8e5m2 complex32 complex64 complex128);
     check_types!(NormL1; f32 f64 f16 bf16);
     check_types!(SumOfSquares; f32 f64 f16 bf16 complex32 complex64 complex128);
     check_types!(NormL2; f32 f64 f16 bf16 complex32 complex64 complex128);

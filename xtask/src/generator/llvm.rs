@@ -5,17 +5,15 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::Command,
-    time::Instant,
 };
 
 use anyhow::{Context, Result, bail};
-use rayon::prelude::*;
 
+use super::with_entries;
 use crate::{
     arch::number,
     compiled::Compiled,
-    kernel_crate::KernelCrate,
-    process::{capture, on_path, seconds, untangled},
+    process::{capture, on_path, untangled},
     wanted::PartOfBuild,
 };
 
@@ -24,9 +22,6 @@ pub const TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// The variable that names a kernel compiler.
 pub const VARIABLE: &str = "WARPFOLD_KERNEL_RUSTC";
-
-/// The variable that names the entries that are wanted of ours, if not all are: `warpfold_kernels::kernels::is_wanted` reads it.
-const ENTRIES: &str = "WARPFOLD_ENTRIES";
 
 /// The oldest compiler whose output was checked: 1.(this).
 const OLDEST_MINOR: u32 = 96;
@@ -207,50 +202,8 @@ fn archs_in(cpus: &str) -> Vec<String> {
 }
 
 impl Compiler {
-    /// The PTX of `kernels` for `arch`, with more flags for the compiler.
-    pub fn compile(&self, kernels: &KernelCrate, arch: &str, more_flags: &str) -> Result<String> {
-        self.compile_in(&kernels.cache.join(arch), &kernels.own, arch, None, more_flags)
-    }
-
-    /// The same of parts of ours, as many at once as there are cores. `core` is compiled once for all, with no part.
-    pub fn compile_parts(
-        &self,
-        kernels: &KernelCrate,
-        arch: &str,
-        parts: &[PartOfBuild],
-        more_flags: &str,
-    ) -> Result<Vec<String>> {
-        let common = kernels.cache.join(arch).join("core");
-        let none = PartOfBuild {
-            name: "none",
-            only: None,
-        };
-        let start = Instant::now();
-        self.compile_in(&common, &kernels.own, arch, Some(&none), more_flags)?;
-        println!("  {arch}, core: {}", seconds(start.elapsed()));
-        // In their order, so that the dearest are not left for the end.
-        let compiled: Vec<(usize, String)> = parts
-            .iter()
-            .enumerate()
-            .par_bridge()
-            .map(|(i, part)| {
-                let start = Instant::now();
-                // Cargo compiles one thing at a time in a folder.
-                let folder = kernels.cache.join(arch).join(part.name);
-                copy_but(&common, &folder, &kernels.own.library)?;
-                let text = self.compile_in(&folder, kernels.having(part.name), arch, Some(part), more_flags)?;
-                println!("  {arch}, {}: {}", part.name, seconds(start.elapsed()));
-                Ok((i, text))
-            })
-            .collect::<Result<_>>()?;
-        let mut texts = vec![String::new(); parts.len()];
-        for (i, text) in compiled {
-            texts[i] = text;
-        }
-        Ok(texts)
-    }
-
-    fn compile_in(
+    /// The PTX of a crate, or a part of ours, for `arch`, with more flags for the compiler; what is needed on the way goes to `cache`.
+    pub fn compile(
         &self,
         cache: &Path,
         kernels: &Compiled,
@@ -265,12 +218,8 @@ impl Compiler {
             "-C target-cpu={arch} {} -C linker=true -Zmir-enable-passes=-JumpThreading -C no-vectorize-slp -C no-vectorize-loops -C llvm-args=-inline-threshold=1000000 {more_flags}",
             language(arch)
         );
-        let mut command = self.cargo();
-        if let Some(only) = part.and_then(|part| part.only.as_ref()) {
-            command.env(ENTRIES, only);
-        }
         capture(
-            command
+            with_entries(&mut self.cargo(), part)
                 .current_dir(&kernels.folder)
                 .args([
                     "rustc",
@@ -309,33 +258,8 @@ impl Compiler {
         let mut command = untangled(&self.cargo);
         // The kernels use unstable features; a distribution's compiler takes them when told so.
         command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
-        command.env_remove(ENTRIES);
         command
     }
-}
-
-/// Copies a folder with the times of its files, by which cargo knows what is fresh, but for what belongs to a crate.
-fn copy_but(from: &Path, to: &Path, crate_name: &str) -> Result<()> {
-    fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (name, target) = (entry.file_name(), to.join(entry.file_name()));
-        // Its name begins with the crate's, or with that of its package.
-        let name = name.to_string_lossy().replace('-', "_");
-        if name.trim_start_matches("lib").starts_with(crate_name) {
-            continue;
-        }
-        if entry.file_type()?.is_dir() {
-            copy_but(&entry.path(), &target, crate_name)?;
-        } else {
-            fs::copy(entry.path(), &target).with_context(|| format!("cannot write {}", target.display()))?;
-            fs::File::options()
-                .write(true)
-                .open(&target)?
-                .set_modified(entry.metadata()?.modified()?)?;
-        }
-    }
-    Ok(())
 }
 
 /// The option that sets the version of PTX. The older architectures' own versions lack instructions that the kernels use;

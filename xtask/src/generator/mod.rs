@@ -4,13 +4,21 @@ pub mod llvm;
 pub mod nvvm;
 pub mod stand_in;
 
-use std::time::Instant;
+use std::{fs, path::Path, process::Command, time::Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rayon::prelude::*;
 
-use crate::{kernel_crate::KernelCrate, process::seconds, wanted::Wanted};
+use crate::{
+    compiled::Compiled,
+    kernel_crate::KernelCrate,
+    process::seconds,
+    wanted::{PartOfBuild, Wanted},
+};
+
+/// The variable that names the entries that are wanted of ours: `warpfold_kernels::kernels::is_wanted` reads it.
+const ENTRIES: &str = "WARPFOLD_ENTRIES";
 
 /// The code generator that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -87,16 +95,9 @@ impl Generator {
             .par_iter()
             .map(|wanted| {
                 let (arch, start) = (&*wanted.arch, Instant::now());
-                let parts = || wanted.parts();
-                let texts = match self {
-                    Self::Nvvm(toolchain) => {
-                        let crates = kernels.crates(wanted).into_iter();
-                        let texts = crates.map(|of| toolchain.compile(&kernels.cache.join(arch), of, arch));
-                        texts.collect::<Result<_>>()?
-                    }
-                    Self::Llvm(compiler) if !kernels.ours => vec![compiler.compile(kernels, arch, "")?],
-                    Self::Llvm(compiler) => compiler.compile_parts(kernels, arch, &parts(), "")?,
-                    Self::StandIn(compiler) => compiler.compile_parts(kernels, arch, &parts(), stand_in::FLAGS)?,
+                let texts = match kernels.ours {
+                    true => self.compile_parts(kernels, arch, &wanted.parts(), "")?,
+                    false => vec![self.compile(&kernels.cache.join(arch), &kernels.own, arch, None, "")?],
                 };
                 println!("  {arch}: {}", seconds(start.elapsed()));
                 Ok(texts)
@@ -104,14 +105,90 @@ impl Generator {
             .collect()
     }
 
-    /// Whether its kernels have clusters of blocks, from compute capability 9.0 on.
-    pub fn has_clusters(&self) -> bool {
-        matches!(self, Self::Llvm(_))
+    /// The PTX of a crate, or a part of ours, for `arch`, with more flags for rustc's own backend; what is needed on the way goes to `cache`.
+    fn compile(
+        &self,
+        cache: &Path,
+        of: &Compiled,
+        arch: &str,
+        part: Option<&PartOfBuild>,
+        more_flags: &str,
+    ) -> Result<String> {
+        match self {
+            Self::Llvm(compiler) => compiler.compile(cache, of, arch, part, more_flags),
+            Self::Nvvm(toolchain) => toolchain.compile(cache, of, arch, part),
+            Self::StandIn(compiler) => compiler.compile(cache, of, arch, part, stand_in::FLAGS),
+        }
     }
 
-    /// Whether it can be told to compile a part alone.
-    pub fn knows_parts(&self) -> bool {
-        !matches!(self, Self::Nvvm(_))
+    /// The same of parts of ours, as many at once as there are cores. `core` is compiled once for all, with no part.
+    pub fn compile_parts(
+        &self,
+        kernels: &KernelCrate,
+        arch: &str,
+        parts: &[PartOfBuild],
+        more_flags: &str,
+    ) -> Result<Vec<String>> {
+        let common = kernels.cache.join(arch).join("core");
+        let none = PartOfBuild {
+            name: "none",
+            only: None,
+        };
+        let start = Instant::now();
+        self.compile(&common, &kernels.own, arch, Some(&none), more_flags)?;
+        println!("  {arch}, core: {}", seconds(start.elapsed()));
+        // In their order, so that the dearest are not left for the end.
+        let compiled: Vec<(usize, String)> = parts
+            .iter()
+            .enumerate()
+            .par_bridge()
+            .map(|(i, part)| {
+                let start = Instant::now();
+                // Cargo compiles one thing at a time in a folder.
+                let folder = kernels.cache.join(arch).join(part.name);
+                copy_but(&common, &folder, &kernels.own.library)?;
+                let text = self.compile(&folder, kernels.having(part.name), arch, Some(part), more_flags)?;
+                println!("  {arch}, {}: {}", part.name, seconds(start.elapsed()));
+                Ok((i, text))
+            })
+            .collect::<Result<_>>()?;
+        let mut texts = vec![String::new(); parts.len()];
+        for (i, text) in compiled {
+            texts[i] = text;
+        }
+        Ok(texts)
+    }
+}
+
+/// Copies a folder with the times of its files, by which cargo knows what is fresh, but for what belongs to a crate.
+fn copy_but(from: &Path, to: &Path, crate_name: &str) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (name, target) = (entry.file_name(), to.join(entry.file_name()));
+        // Its name begins with the crate's, or with that of its package.
+        let name = name.to_string_lossy().replace('-', "_");
+        if name.trim_start_matches("lib").starts_with(crate_name) {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            copy_but(&entry.path(), &target, crate_name)?;
+        } else {
+            fs::copy(entry.path(), &target).with_context(|| format!("cannot write {}", target.display()))?;
+            fs::File::options()
+                .write(true)
+                .open(&target)?
+                .set_modified(entry.metadata()?.modified()?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells a compiler which entries are wanted of a part of ours, if not all are.
+fn with_entries<'a>(command: &'a mut Command, part: Option<&PartOfBuild>) -> &'a mut Command {
+    match part.and_then(|part| part.only.as_ref()) {
+        Some(only) => command.env(ENTRIES, only),
+        None => command.env_remove(ENTRIES),
     }
 }
 

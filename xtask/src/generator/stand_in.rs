@@ -44,7 +44,9 @@ pub fn kernels() -> Result<KernelCrate> {
 
 /// What the builder must ask of cuda_builder, as the stand-in writes it down.
 const ASKED: &str = "kernels\narch Compute90\nrelease true\nfma_contraction false\n--config\n\
-                     profile.release.rustflags=[\"-Zmir-enable-passes=-JumpThreading\"]\n-Zprofile-rustflags\n\
+                     profile.release.rustflags=[\"-Zmir-enable-passes=-JumpThreading\",\"-Zfewer-names=no\"]\n--config\n\
+                     profile.release.package.warpfold-kernels.rustflags=[\"-Zmir-enable-passes=-JumpThreading\",\"-Zfewer-names=no\"]\n\
+                     -Zprofile-rustflags\n\
                      --target-dir\ntarget\n";
 
 /// Checks the program that drives cuda_builder, with a stand-in in its place: types, lints, its own tests, and what it asks

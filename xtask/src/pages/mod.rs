@@ -13,7 +13,7 @@ mod numbers;
 mod prose;
 mod rungs;
 mod table;
-mod tables;
+pub mod tables;
 
 use std::{
     collections::BTreeMap,

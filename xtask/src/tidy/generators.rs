@@ -2,6 +2,10 @@
 //! pinned commit was seen by running it; `docs/code-generators.md` has the list.
 
 use super::{File, Tree, Violation, source::words};
+use crate::pages::tables::nvvm;
+
+/// The page that has what was run of Rust-CUDA.
+const GENERATORS_PAGE: &str = "docs/code-generators.md";
 
 /// Where the kernels' source lies.
 const KERNELS: [&str; 2] = ["kernels-gpu/src/", "distinct/src/"];
@@ -147,6 +151,17 @@ fn initialised_shared(file: &File) -> Vec<Violation> {
     .collect()
 }
 
+/// The page on the code generators has the table of what Rust-CUDA last made of the kernels, which says whether they changed since.
+pub fn page_has_the_last_build(tree: &Tree) -> Vec<Violation> {
+    let wrong = |file: &File| match nvvm::make() {
+        Ok(table) if file.text.contains(&table) => None,
+        Ok(_) => Some(file.violation(1, "not what is recorded of the last build: run `cargo xtask report`")),
+        Err(error) => Some(file.violation(1, format!("{error:#}"))),
+    };
+    let is_page = |file: &&File| file.path == GENERATORS_PAGE;
+    tree.files.iter().filter(is_page).filter_map(wrong).collect()
+}
+
 /// `cuda_std` is named where the machine is made of it, and nowhere else.
 pub fn cuda_std_stays_in_simt(tree: &Tree) -> Vec<Violation> {
     let elsewhere = |file: &&File| !file.path.starts_with("kernels-gpu/src/simt/nvptx/");
@@ -169,6 +184,15 @@ mod tests {
         assert_eq!(of("kernels-gpu/src/simt/nvptx/mod.rs"), [2, 3]);
         assert_eq!(of("kernels-gpu/src/simt/nvptx/nvvm.rs"), [2, 3]);
         assert!(of(LLVM_ONLY).is_empty());
+    }
+
+    #[test]
+    fn a_page_without_the_last_build_is_found() {
+        let of = |text: &str| lines(page_has_the_last_build, GENERATORS_PAGE, text);
+        let table = nvvm::make().unwrap();
+        assert!(of(&format!("Before.\n{table}After.\n")).is_empty());
+        assert_eq!(of(&table.replace("Built on", "Built before")), [1]);
+        assert_eq!(of(""), [1]);
     }
 
     #[test]

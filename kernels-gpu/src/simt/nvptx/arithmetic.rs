@@ -1,6 +1,9 @@
-//! Arithmetic that `core` has no function for: one instruction each, rounded once, nothing flushed to zero.
+//! Arithmetic that `core` has no function for: one instruction each, rounded once, nothing flushed to zero. Which compute capabilities have
+//! one is said where not all do: others must not call it.
 
 use core::arch::asm;
+
+use super::IS_80;
 
 /// Defines a function that is one instruction.
 macro_rules! instruction {
@@ -40,42 +43,37 @@ instruction!(
     sqrt_f64(a) -> f64, reg64, "sqrt.rn.f64 {}, {};"
 );
 instruction!(
-    /// The larger one; +0.0 is larger than −0.0, a NaN is larger than anything.
-    #[cfg(target_feature = "sm_80")]
-    maximum_f32(a, b) -> f32, reg32, "max.NaN.f32 {}, {}, {};"
+    /// The larger one; +0.0 is larger than −0.0, a NaN is larger than anything: from 8.0 on.
+    max_nan_f32(a, b) -> f32, reg32, "max.NaN.f32 {}, {}, {};"
 );
 instruction!(
-    /// Of two f16 each larger one, likewise.
-    #[cfg(target_feature = "sm_80")]
+    /// Of two f16 each larger one, likewise: from 8.0 on.
     maximum_f16_pair(a, b) -> u32, reg32, "max.NaN.f16x2 {}, {}, {};"
 );
 instruction!(
-    /// Of two bf16 each larger one, likewise.
-    #[cfg(target_feature = "sm_80")]
+    /// Of two bf16 each larger one, likewise: from 8.0 on.
     maximum_bf16_pair(a, b) -> u32, reg32, "max.NaN.bf16x2 {}, {}, {};"
 );
 instruction!(
-    /// Of two f16 all bits of each that equals the other word's.
-    #[cfg(target_feature = "sm_80")]
+    /// Of two f16 all bits of each that equals the other word's: from 8.0 on.
     equal_f16_pair(a, b) -> u32, reg32, "set.eq.u32.f16x2 {}, {}, {};"
 );
 instruction!(
-    /// Of two bf16, likewise.
-    #[cfg(target_feature = "sm_90")]
+    /// Of two bf16, likewise: from 9.0 on.
     equal_bf16_pair(a, b) -> u32, reg32, "set.eq.u32.bf16x2 {}, {}, {};"
 );
 instruction!(
     /// The larger one; +0.0 is larger than −0.0, anything is larger than a NaN.
-    #[cfg(not(target_feature = "sm_80"))]
     max_f32(a, b) -> f32, reg32, "max.f32 {}, {}, {};"
 );
 
 /// The larger one; +0.0 is larger than −0.0, a NaN is larger than anything.
-#[cfg(not(target_feature = "sm_80"))]
 #[inline(always)]
 #[must_use]
 pub fn maximum_f32(a: f32, b: f32) -> f32 {
-    if a.is_nan() | b.is_nan() {
+    if IS_80 {
+        max_nan_f32(a, b)
+    } else if a.is_nan() | b.is_nan() {
         f32::NAN
     } else {
         max_f32(a, b)

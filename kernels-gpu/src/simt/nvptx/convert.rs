@@ -28,8 +28,7 @@ pub fn narrow_f16(low: f32, high: f32) -> u32 {
     word
 }
 
-/// Two f32 as bf16, rounded to nearest, the first in the lower half; a NaN is `0x7fff`.
-#[cfg(target_feature = "sm_80")]
+/// Two f32 as bf16, rounded to nearest, the first in the lower half; a NaN is `0x7fff`. From compute capability 8.0 on: others must not call it.
 #[inline(always)]
 #[must_use]
 pub fn narrow_bf16(low: f32, high: f32) -> u32 {

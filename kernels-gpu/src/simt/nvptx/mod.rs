@@ -5,7 +5,8 @@
 //! `nvvm.rs`, rustc_codegen_nvvm with `cuda_std`. The rest is written once, in what both understand:
 //!
 //! * Whatever threads do together (barrier, shuffle, vote) is an LLVM intrinsic, never inline assembly: only intrinsics
-//!   carry LLVM's `convergent` mark, and without it the optimiser copies them into divergent branches.
+//!   carry LLVM's `convergent` mark, and without it the optimiser copies them into divergent branches. The one exception is what blocks of
+//!   a cluster do together under `nvvm`, which has no intrinsic for it.
 //! * Memory operations are inline assembly, for exact state spaces and orderings (`core`'s atomics lose theirs on this
 //!   target, and a load through a generic pointer is slow).
 
@@ -14,22 +15,32 @@
 pub mod generator;
 
 pub mod arithmetic;
+#[cfg_attr(
+    not(any(target_feature = "sm_90", target_feature = "compute_90")),
+    path = "no_clusters.rs"
+)]
+pub mod clusters;
 pub(crate) mod convert;
-pub mod no_clusters;
 
 use core::arch::asm;
 
 use super::{MAIL, Simt};
 
+/// Whether what is compiled is for compute capability 8.0 and newer. Each generator has a name of its own for that.
+pub const IS_80: bool = cfg!(any(target_feature = "sm_80", target_feature = "compute_80"));
+
+/// The same of 9.0.
+pub const IS_90: bool = cfg!(any(target_feature = "sm_90", target_feature = "compute_90"));
+
 /// The load of what nobody writes while the kernel works. Of code that may be launched early it is a plain one: the way without coherence may
 /// run ahead of the wait for the launch before, or find what a cache had earlier.
-#[cfg(all(target_feature = "sm_90", not(feature = "nvvm")))]
+#[cfg(any(target_feature = "sm_90", target_feature = "compute_90"))]
 macro_rules! input {
     () => {
         "ld.global"
     };
 }
-#[cfg(not(all(target_feature = "sm_90", not(feature = "nvvm"))))]
+#[cfg(not(any(target_feature = "sm_90", target_feature = "compute_90")))]
 macro_rules! input {
     () => {
         "ld.global.nc"
@@ -126,31 +137,31 @@ impl Simt for Nvptx {
         unsafe { barrier0() }
     }
 
-    const HAS_WORD_MAXIMUM: bool = cfg!(target_feature = "sm_80");
+    const HAS_WORD_MAXIMUM: bool = IS_80;
 
-    const HAS_CLUSTERS: bool = generator::clusters::ARE_THERE;
+    const HAS_CLUSTERS: bool = IS_90;
 
     fn cluster_begin(self, words: u32, several: bool) {
         if self.thread() == 0 {
-            generator::clusters::prepare(mail(0), 4 * words);
+            clusters::prepare(mail(0), 4 * words);
             if several {
-                generator::clusters::prepare(mail(1), 4 * words);
+                clusters::prepare(mail(1), 4 * words);
             }
         }
-        generator::clusters::begin();
+        clusters::begin();
     }
     fn cluster_wait(self, _: u32) {
-        generator::clusters::wait();
+        clusters::wait();
     }
     fn cluster_send(self, round: u32, rank: u32, _: u32, at: u32, word: u32) {
-        generator::clusters::send(mail(round), shared_address(at), rank, word);
+        clusters::send(mail(round), shared_address(at), rank, word);
     }
     fn cluster_receive(self, round: u32, _: u32) {
-        generator::clusters::receive(mail(round), round / 2 % 2);
+        clusters::receive(mail(round), round / 2 % 2);
     }
     fn cluster_expect(self, round: u32, words: u32) {
         if self.thread() == 0 {
-            generator::clusters::expect(mail(round), 4 * words);
+            clusters::expect(mail(round), 4 * words);
         }
     }
 
@@ -173,18 +184,18 @@ impl Simt for Nvptx {
 
     unsafe fn copy_input_vector(self, at: u32, from: *const u32) {
         // SAFETY: passed on to the caller.
-        unsafe { generator::dynamic::copy(at, from) };
+        unsafe { clusters::dynamic::copy(at, from) };
     }
     fn wait_for_copies(self) {
-        generator::dynamic::wait();
+        clusters::dynamic::wait();
     }
     unsafe fn load_dynamic_vector(self, at: u32) -> [u32; 4] {
         // SAFETY: passed on to the caller.
-        unsafe { generator::dynamic::load(at) }
+        unsafe { clusters::dynamic::load(at) }
     }
     unsafe fn store_dynamic_vector(self, at: u32, words: [u32; 4]) {
         // SAFETY: passed on to the caller.
-        unsafe { generator::dynamic::store(at, words) };
+        unsafe { clusters::dynamic::store(at, words) };
     }
 
     unsafe fn load_input_vector(self, from: *const u32) -> [u32; 4] {
@@ -219,7 +230,7 @@ impl Simt for Nvptx {
     }
     unsafe fn prefetch(self, from: *const u8, bytes: u32) {
         // SAFETY: passed on to the caller.
-        unsafe { generator::clusters::prefetch(from, bytes) };
+        unsafe { clusters::prefetch(from, bytes) };
     }
     unsafe fn load_input_vector_if(self, wanted: bool, from: *const u32, otherwise: [u32; 4]) -> [u32; 4] {
         let [mut a, mut b, mut c, mut d] = otherwise;

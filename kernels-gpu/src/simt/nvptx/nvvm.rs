@@ -11,11 +11,12 @@
 //! | `thread::*_fence`, `atomic` | inline assembly | `grid_fence` is a fence of the block; ptxas rejects others, and atomics on generic addresses are slow |
 //! | `shared::dynamic_shared_mem` | a static | it becomes 16 bytes whatever is launched |
 
-use core::mem::MaybeUninit;
+use core::{arch::asm, mem::MaybeUninit};
 
 use cuda_std::address_space;
 
-use crate::simt::SHARED_WORDS;
+use super::Nvptx;
+use crate::simt::{SHARED_WORDS, Simt as _};
 
 /// For the macros: a crate that uses them need not depend on it itself.
 #[doc(hidden)]
@@ -24,13 +25,17 @@ pub use cuda_std::thread::{
     block_dim_x as threads, block_idx_x as block, grid_dim_x as blocks, thread_idx_x as thread,
 };
 
-/// Defines an entry point: `kernel!(pub unsafe fn name(a: A, b: B) { … })`. Parameters are numbers and raw pointers.
+/// Defines an entry point: `kernel!(pub unsafe fn name(a: A, b: B) { … })`. Parameters are numbers and raw pointers. From compute capability
+/// 9.0 on it first [takes its turn](crate::simt::nvptx::clusters::take_turn), so that it may be launched early.
 #[macro_export]
 macro_rules! kernel {
     ($(#[$attribute:meta])* pub unsafe fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $body:block) => {
         $(#[$attribute])*
         #[$crate::simt::nvptx::generator::cuda_std_kernel]
-        pub unsafe fn $name($($parameter: $type),*) $body
+        pub unsafe fn $name($($parameter: $type),*) {
+            $crate::simt::nvptx::clusters::take_turn();
+            $body
+        }
     };
 }
 
@@ -49,4 +54,19 @@ pub fn shared_base() -> u32 {
     (&raw const SHARED) as usize as u32
 }
 
-pub use super::{no_clusters as clusters, no_clusters::dynamic};
+/// Arrives at the barrier of the cluster. LLVM 7 has no intrinsic for it, and does not know that assembly is convergent. It knows that of the
+/// warp's barrier, and so copies no block of code that this stands in.
+#[inline(always)]
+pub fn cluster_arrive() {
+    Nvptx.warp_barrier();
+    // SAFETY: the trait has all threads of the cluster call this.
+    unsafe { asm!("barrier.cluster.arrive.relaxed;", options(nostack, preserves_flags)) }
+}
+
+/// Waits at it, likewise.
+#[inline(always)]
+pub fn cluster_wait() {
+    Nvptx.warp_barrier();
+    // SAFETY: the trait has all threads of the cluster call this.
+    unsafe { asm!("barrier.cluster.wait;", options(nostack, preserves_flags)) }
+}

@@ -2,6 +2,7 @@
 //! program beside the kernels' own manifest for them, `kernels-gpu/nvvm`.
 
 mod parts;
+mod run;
 
 use std::{
     env, fs,
@@ -11,11 +12,14 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use parts::{Cuda, Llvm, Missing, Pinned, build_tools, cuda, llvm, rust_toolchain};
+pub use run::Run;
 
+use super::with_entries;
 use crate::{
     compiled::Compiled,
     paths,
     process::{capture, succeed, untangled, write_if_changed},
+    wanted::PartOfBuild,
 };
 
 /// The variable that names another Rust toolchain, as rustup knows it: one of one's own making, say.
@@ -82,6 +86,11 @@ pub fn search() -> Result<Result<Toolchain, Vec<Missing>>> {
     }
 }
 
+/// Where facts are recorded of what it makes.
+pub fn facts() -> PathBuf {
+    paths::nvvm().join("facts")
+}
+
 /// Files and folders that the kernels' PTX depends on.
 pub fn sources() -> Vec<PathBuf> {
     let nvvm = paths::nvvm();
@@ -125,8 +134,8 @@ impl Toolchain {
         succeed(&mut self.cargo("build")).context("cannot build rustc_codegen_nvvm and the builder")
     }
 
-    /// The PTX of a crate for `arch`; what is needed on the way goes to `cache`.
-    pub fn compile(&self, cache: &Path, kernels: &Compiled, arch: &str) -> Result<String> {
+    /// The PTX of a crate, or a part of ours, for `arch`; what is needed on the way goes to `cache`.
+    pub fn compile(&self, cache: &Path, kernels: &Compiled, arch: &str, part: Option<&PartOfBuild>) -> Result<String> {
         // Cargo knows nothing of what the back end is made of, and would take an older one's output for its own.
         let made_by = cache.join("made-by");
         if !fs::read_to_string(&made_by).is_ok_and(|version| version == self.version) {
@@ -136,8 +145,12 @@ impl Toolchain {
         let ptx = cache.join("compiled.ptx");
         let mut builder = self.cargo("run");
         builder.args(["--quiet", "--"]).arg(&kernels.folder).arg(arch);
-        capture(builder.arg(cache).arg(&ptx))
-            .with_context(|| format!("cannot compile {} for {arch}", kernels.package))?;
+        builder.arg(cache).arg(&ptx);
+        builder.args(part.filter(|_| kernels.part.is_none()).map(|part| part.name));
+        capture(with_entries(&mut builder, part)).with_context(|| {
+            let part = part.map_or_else(String::new, |part| format!(", {},", part.name));
+            format!("cannot compile {}{part} for {arch}", kernels.package)
+        })?;
         let text = fs::read_to_string(&ptx).with_context(|| format!("the builder left no {}", ptx.display()))?;
         match release(&text) {
             Some(release) if release != self.cuda.version => bail!(

@@ -1,6 +1,7 @@
 //! The tables, each of one record: the newest that has its figures, so that all were measured in one run on one card.
 
 mod grid;
+pub mod nvvm;
 
 use anyhow::{Context, Result, ensure};
 use warpfold_kernels::ladder::sum::stages::STAGES;
@@ -18,6 +19,7 @@ type Make = fn(Of<'_>) -> Result<Table>;
 /// A table of a name, and where its figures are from.
 pub fn make(name: &str, records: &[Record]) -> Result<String> {
     let (group, op, table): (&str, &str, Make) = match name {
+        "nvvm" => return nvvm::make(),
         "ladder-sum" => ("ladder", "sum", ladder_sum),
         "ladder-few" => ("ladder", "sum", ladder_few),
         "ladder-softmax" => ("ladder", "softmax", |of| ladder_rows(of, "softmax")),

@@ -21,8 +21,9 @@ fn main() {
     }
     let host = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let repository = host.parent().filter(|root| root.join("kernels-gpu").is_dir());
-    // A package brings its own.
-    let packed = Some(host.join("ptx")).filter(|folder| repository.is_none() && folder.is_dir());
+    // A package brings its own, and so does one of all sources, which has no tasks.
+    let has_tasks = repository.is_some_and(|root| root.join("xtask").is_dir());
+    let packed = Some(host.join("ptx")).filter(|folder| !has_tasks && folder.is_dir());
     let folder = named().or(packed).or_else(|| repository.and_then(folder_of));
     if warpfold_embed::ptx_in(folder.as_ref(), Some(APART)) > 0 {
         return;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Sum`], [`Product`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`CountNonzero`], [`Any`], [`All`] | all: f16, bf16, f32, f64, i8 to i64, u8 to u64, bool |
 //! | [`Sum`], [`Mean`], [`Min`], [`Max`], [`ArgMin`], [`ArgMax`], [`NormInf`], [`CountNan`] | FP8, too: f8e4m3, f8e5m2 |
-//! | [`Sum`], [`Mean`], [`NormL2`], [`NormInf`] | complex numbers, too: complex32, complex64, complex128 |
+//! | [`Sum`], [`Product`], [`Mean`], [`NormL2`], [`NormInf`] | complex numbers, too: complex32, complex64, complex128 |
 //! | [`MinMax`], [`ArgMinMax`] | all but bool |
 //! | [`BitAnd`], [`BitOr`], [`BitXor`] | i8 to i64, u8 to u64 |
 //! | [`NormL1`], [`NormL2`], [`NormInf`], [`SumOfSquares`], [`CountNan`], [`CountInf`], [`LogSumExp`], [`Variance`], [`StdDev`], [`MeanVariance`], [`Skewness`], [`Kurtosis`], [`NormLp`] | f16, bf16, f32, f64 |
@@ -22,8 +22,8 @@
 //! ends at 448; only what is one of the elements or its magnitude (`Min`, `Max`, `NormInf`) has their type. Sums and products of integers and bool are
 //! answered in 64 bits, signed or unsigned as the elements, and wrap around there; their mean is an f64.
 //!
-//! Complex numbers are summed by their parts, in f32, complex128 in f64; norms are of their moduli, and real. They have no order, so
-//! this is no program:
+//! Complex numbers are summed by their parts, in f32, complex128 in f64, and multiplied there; norms are of their moduli, and real. They have
+//! no order, so this is no program:
 //!
 //! ```compile_fail,E0277
 //! use warpfold::{cpu, ops::{Max, element::complex64}};

@@ -19,7 +19,7 @@ pub fn made<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     if let (1, Some(out)) = (answer.parts, out) {
         let (element, bytes) = typed(answer, answers.bytes, as_type);
-        Array::of(out, "out")?.fill(element, &answers.shape, &bytes)?;
+        Array::out(out)?.fill(element, &answers.shape, &bytes)?;
         return Ok(out.clone());
     }
     in_parts(x.object.py(), answer, answers, as_type, &|element, shape, bytes| {

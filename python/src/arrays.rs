@@ -9,19 +9,17 @@
 mod buffer;
 mod copy;
 mod dlpack;
+mod library;
+mod out;
 mod owned;
 mod read;
 
-use std::{
-    collections::HashMap,
-    fmt, slice,
-    sync::{Mutex, PoisonError},
-};
+use std::{fmt, slice};
 
 use pyo3::{
-    Bound, Py, PyAny, PyErr, PyResult, Python,
+    Bound, PyAny, PyErr, PyResult,
     exceptions::{PyBufferError, PyTypeError, PyValueError},
-    types::{PyAnyMethods as _, PyCapsule, PyCapsuleMethods as _, PyType, PyTypeMethods as _},
+    types::PyAnyMethods as _,
 };
 use warpfold::{
     View,
@@ -94,84 +92,6 @@ enum Hold {
     Copy(Vec<u128>),
 }
 
-/// What is known of types of arrays; the types are kept, so that no other comes to have the address of one.
-static LIBRARIES: Mutex<Option<Libraries>> = Mutex::new(None);
-/// By the addresses of types.
-type Libraries = HashMap<usize, (Py<PyType>, Library)>;
-/// So many types at most.
-const MOST_TYPES: usize = 256;
-
-impl Library {
-    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let class = object.get_type();
-        let key = class.as_ptr() as usize;
-        let lock = || LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, library)) = lock().as_ref().and_then(|libraries| libraries.get(&key)) {
-            return Ok(*library);
-        }
-        let library = Self::found(&class, object)?;
-        let kept = (class.unbind(), library);
-        let mut libraries = lock();
-        let libraries = libraries.get_or_insert_default();
-        if libraries.len() < MOST_TYPES {
-            libraries.insert(key, kept);
-        }
-        Ok(library)
-    }
-
-    fn found(class: &Bound<'_, PyType>, object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let module = class
-            .module()
-            .map_or_else(|_| String::new(), |module| module.to_string());
-        let root = module.split('.').next().unwrap_or_default();
-        if let Some(exchange) = exchange_of(class)? {
-            return Ok(Self::Exchange(exchange));
-        }
-        Ok(match root {
-            "numpy" => Self::Numpy,
-            "dask" => Self::Dask,
-            _ if class.hasattr("__dlpack__")? => Self::Dlpack,
-            _ if buffer::has(object) => Self::Buffer,
-            _ => {
-                let name = class.fully_qualified_name()?;
-                return Err(PyTypeError::new_err(format!(
-                    "{name} is no array: pass one of NumPy, of torch, or of any library that has DLPack"
-                )));
-            }
-        })
-    }
-}
-
-impl Library {
-    /// A new array in host memory of NumPy's, or of the standard library's.
-    ///
-    /// # Errors
-    ///
-    /// What it raises.
-    pub fn made<'py>(self, py: Python<'py>, element: Type, shape: &[u64], bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-        match (self, shape) {
-            (Self::Numpy, []) => buffer::numpy_scalar(py, element, bytes),
-            (Self::Numpy, _) => buffer::numpy_array(py, element, shape, bytes),
-            (_, []) => buffer::number(py, element, bytes),
-            _ => buffer::memoryview(py, element, shape, bytes),
-        }
-    }
-}
-
-/// The exchange functions of a class, of the version that is known here.
-fn exchange_of(class: &Bound<'_, PyType>) -> PyResult<Option<&'static dlpack::Exchange>> {
-    let Ok(capsule) = class.getattr("__dlpack_c_exchange_api__") else {
-        return Ok(None);
-    };
-    let Ok(capsule) = capsule.cast_into::<PyCapsule>() else {
-        return Ok(None);
-    };
-    let pointer = capsule.pointer_checked(Some(dlpack::EXCHANGE))?;
-    // SAFETY: the capsule's name says what it points to, and DLPack that it lives as long as the process.
-    let exchange = unsafe { pointer.cast::<dlpack::Exchange>().as_ref() };
-    Ok((exchange.version.major == dlpack::MAJOR).then_some(exchange))
-}
-
 impl<'py> Array<'py> {
     /// An argument of that name.
     ///
@@ -180,8 +100,15 @@ impl<'py> Array<'py> {
     /// `TypeError` of what is no array, or an array of elements that are no numbers; what its library raises.
     pub fn of(object: &Bound<'py, PyAny>, argument: &str) -> PyResult<Self> {
         let named = |error: PyErr| errors::in_argument(object.py(), argument, error);
-        let library = Library::of(object).map_err(named)?;
-        Self::read(object, library).map_err(named)
+        let read = || {
+            let array = Self::read(object, Library::of(object)?)?;
+            Ok(if array.has_odd_truths()? {
+                array.in_order_copy()?
+            } else {
+                array
+            })
+        };
+        read().map_err(named)
     }
 
     /// Whether it is of a library whose arrays have no elements yet.
@@ -204,6 +131,42 @@ impl<'py> Array<'py> {
             step *= *extent as i64;
         }
         true
+    }
+
+    /// The real and imaginary parts of complex numbers, along a last axis of their own.
+    pub fn into_reals(mut self) -> Self {
+        self.element = match self.element {
+            Type::Complex128 => Type::F64,
+            _ => Type::F32,
+        };
+        for stride in &mut self.strides {
+            *stride *= 2;
+        }
+        self.shape.push(2);
+        self.strides.push(1);
+        self
+    }
+
+    /// Truths as the bytes that they are.
+    pub fn into_bytes(mut self) -> Self {
+        self.element = Type::U8;
+        self
+    }
+
+    /// The same elements in C order: itself if they are, and a copy elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// `ValueError` in a GPU's memory, where its library makes no such copy.
+    pub fn in_order(self, argument: &str) -> PyResult<Self> {
+        match (self.device, self.library) {
+            _ if self.is_in_order() => Ok(self),
+            (Device::Cpu, _) => self.in_order_copy(),
+            (_, Library::Exchange(_)) => Self::of(&self.object.call_method0("contiguous")?, argument),
+            _ => Err(PyValueError::new_err(format!(
+                "{argument}: in a GPU's memory it must be in C order"
+            ))),
+        }
     }
 
     /// Bytes of its elements.
@@ -282,21 +245,8 @@ impl<'py> Array<'py> {
         read::current_stream(&self.object, self.library, self.device)
     }
 
-    /// That it can be an `out` in a GPU's memory.
-    ///
-    /// # Errors
-    ///
-    /// As [`fill`](Self::fill); `ValueError` of one that is not in C order.
-    pub fn check_out(&self, element: Type, shape: &[u64]) -> PyResult<()> {
-        self.check_filled(element, shape)?;
-        if !self.is_in_order() {
-            return Err(PyValueError::new_err("out: in a GPU's memory it must be in C order"));
-        }
-        Ok(())
-    }
-
     /// The lowest element, counted from the one whose indices are all 0, and how many from there to the highest.
-    fn reach(&self) -> PyResult<(i64, usize)> {
+    pub fn reach(&self) -> PyResult<(i64, usize)> {
         if self.shape.contains(&0) {
             return Ok((0, 0));
         }
@@ -313,68 +263,6 @@ impl<'py> Array<'py> {
         Ok((low as i64, (high - low + 1) as usize))
     }
 
-    /// Writes answers in C order to it: an argument `out`.
-    ///
-    /// # Errors
-    ///
-    /// `ValueError` where it is of another shape or not to be written; `TypeError` where it is of another type.
-    pub fn fill(&self, element: Type, shape: &[u64], bytes: &[u8]) -> PyResult<()> {
-        self.check_filled(element, shape)?;
-        if self.device != Device::Cpu {
-            return Err(PyValueError::new_err(format!(
-                "out: it is on {}, and x on the CPU",
-                self.device
-            )));
-        }
-        self.write(bytes)
-    }
-
-    fn check_filled(&self, element: Type, shape: &[u64]) -> PyResult<()> {
-        if self.shape != shape {
-            return Err(PyValueError::new_err(format!(
-                "out: its shape is {:?}, and the answer's {shape:?}",
-                self.shape
-            )));
-        }
-        if self.element != element {
-            return Err(PyTypeError::new_err(format!(
-                "out: it is of {}, and the answer of {}",
-                dtypes::name(self.element),
-                dtypes::name(element)
-            )));
-        }
-        if !self.is_writable || matches!(self.hold, Hold::Copy(_)) {
-            return Err(PyValueError::new_err(
-                "out: it is not to be written, or its elements are not aligned",
-            ));
-        }
-        Ok(())
-    }
-
-    fn write(&self, bytes: &[u8]) -> PyResult<()> {
-        let (size, shape) = (self.element.bytes(), &self.shape);
-        let each = Layout::strided(&self.shape, &self.strides, 0).map_err(errors::of)?;
-        let mut index = vec![0_u64; shape.len()];
-        for answer in bytes.chunks_exact(size) {
-            let at: i64 = index
-                .iter()
-                .zip(each.strides())
-                .map(|(i, stride)| *i as i64 * stride)
-                .sum();
-            // SAFETY: its library says that this element is the array's and may be written; the caller asked for it.
-            let place = unsafe { slice::from_raw_parts_mut((self.first as i64 + at * size as i64) as *mut u8, size) };
-            place.copy_from_slice(answer);
-            for (i, extent) in index.iter_mut().zip(shape).rev() {
-                *i += 1;
-                if *i < *extent {
-                    break;
-                }
-                *i = 0;
-            }
-        }
-        Ok(())
-    }
-
     /// A new array of its library in host memory, of answers in C order: of no axes a scalar where the library has such.
     ///
     /// # Errors
@@ -386,7 +274,15 @@ impl<'py> Array<'py> {
             Library::Exchange(_) => {
                 let new = New::of(self, Device::Cpu, element, shape)?;
                 new.fill(bytes);
-                new.into_object(py)
+                let new = new.into_object(py)?;
+                match self.device {
+                    Device::Cpu => Ok(new),
+                    Device::Cuda(_) => new.call_method1("to", (self.object.getattr("device")?,)),
+                }
+            }
+            Library::Dlpack if self.device != Device::Cpu => {
+                let made = Library::Numpy.made(py, element, shape, bytes)?;
+                namespace(&self.object)?.call_method1("asarray", (made,))
             }
             Library::Dlpack => {
                 let owned = Bound::new(py, Owned::new(element, shape, bytes))?;
@@ -418,7 +314,12 @@ impl<'py> Array<'py> {
         match (self.device, self.library) {
             (Device::Cpu, _) => Ok(self),
             (_, Library::Exchange(_)) => Self::of(&self.object.call_method0("cpu")?, "x"),
-            _ => Self::of(&self.object.call_method0("get")?, "x"),
+            // CuPy's own way; it refuses NumPy's.
+            _ if self.object.hasattr("get")? => Self::of(&self.object.call_method0("get")?, "x"),
+            _ => {
+                let numpy = self.object.py().import("numpy")?;
+                Self::of(&numpy.call_method1("asarray", (&self.object,))?, "x")
+            }
         }
     }
 
@@ -427,7 +328,7 @@ impl<'py> Array<'py> {
     /// # Errors
     ///
     /// What its library raises.
-    pub fn cast(&self, element: Type) -> PyResult<Self> {
+    pub fn cast(self, element: Type) -> PyResult<Self> {
         let (py, name) = (self.object.py(), dtypes::name(element));
         let cast = match self.library {
             Library::Exchange(_) => {
@@ -441,13 +342,21 @@ impl<'py> Array<'py> {
                 let namespace = namespace(&self.object)?;
                 namespace.call_method1("astype", (&self.object, namespace.getattr(name)?))?
             }
+            Library::Buffer if element == Type::F64 => return self.buffer_as_f64(),
             Library::Buffer | Library::Dask => {
                 return Err(PyTypeError::new_err(format!(
                     "x: a buffer's elements are not cast to {name}: pass a NumPy array"
                 )));
             }
         };
-        Self::of(&cast, "x")
+        let cast = Self::of(&cast, "x")?;
+        if cast.element != element {
+            let got = dtypes::name(cast.element);
+            return Err(PyTypeError::new_err(format!(
+                "x: its library casts to {got} where {name} is asked for; JAX has that with jax_enable_x64"
+            )));
+        }
+        Ok(cast)
     }
 }
 

@@ -151,7 +151,19 @@ pub fn of_argument(dtype: &Bound<'_, PyAny>) -> PyResult<Type> {
         let text = dtype.str()?;
         named(text.to_cow()?.rsplit('.').next().unwrap_or_default())
     };
+    let found = found.or_else(|| of_numpy(dtype).ok().flatten());
     found.ok_or_else(|| PyTypeError::new_err(format!("dtype: {} is no type that warpfold has", dtype_text(dtype))))
+}
+
+/// What NumPy makes of it, where that was imported: of `"f8"`, or of a type of C's.
+fn of_numpy(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Type>> {
+    let py = dtype.py();
+    let modules = py.import("sys")?.getattr("modules")?;
+    if !modules.contains("numpy")? {
+        return Ok(None);
+    }
+    let name = py.import("numpy")?.call_method1("dtype", (dtype,))?.getattr("name")?;
+    Ok(named(&name.extract::<String>()?))
 }
 
 fn dtype_text(dtype: &Bound<'_, PyAny>) -> String {

@@ -16,10 +16,9 @@ use warpfold::{
     },
 };
 
-#[cfg(feature = "cuda")]
 use warpfold::{
     dynamic::Layouts,
-    gpu::{AnyPrepared, Gpu},
+    gpu::{AnyPrepared, Gpu, PreparedPartial},
 };
 
 use crate::{arrays::Array, errors};
@@ -32,8 +31,15 @@ pub trait AnyFold: Send + Sync {
     /// What its answers are.
     fn answer(&self) -> AnswerType;
     /// Plans it for arrays of such layouts in a GPU's memory.
-    #[cfg(feature = "cuda")]
     fn prepare(&self, gpu: &Gpu, layouts: Layouts<'_>, extent: Extent<'_>) -> PyResult<AnyPrepared>;
+    /// Plans a part of arrays of such layouts in a GPU's memory, whose first element has that number.
+    fn prepare_partial(
+        &self,
+        gpu: &Gpu,
+        layouts: Layouts<'_>,
+        axes: Option<&[i64]>,
+        first: u64,
+    ) -> Result<PreparedPartial, warpfold::Error>;
     /// Folds a part of an array in host memory, whose first element has that number.
     fn partial(
         &self,
@@ -83,9 +89,19 @@ impl<T: InTable> AnyFold for Of<T> {
     fn answer(&self) -> AnswerType {
         self.0.answer()
     }
-    #[cfg(feature = "cuda")]
     fn prepare(&self, gpu: &Gpu, layouts: Layouts<'_>, extent: Extent<'_>) -> PyResult<AnyPrepared> {
         self.0.prepare(gpu, layouts, extent).map_err(errors::of)
+    }
+    fn prepare_partial(
+        &self,
+        gpu: &Gpu,
+        layouts: Layouts<'_>,
+        axes: Option<&[i64]>,
+        first: u64,
+    ) -> Result<PreparedPartial, warpfold::Error> {
+        let axes = axes.map(Axes::of);
+        let extent = axes.as_ref().map_or(Extent::Whole, Extent::Along);
+        self.0.prepare_partial(gpu, layouts, extent, first)
     }
     fn partial(
         &self,
@@ -96,10 +112,9 @@ impl<T: InTable> AnyFold for Of<T> {
         first: u64,
     ) -> PyResult<AnyPartial> {
         let arrays = arrays::<T>(x, second, axes.is_none())?;
-        let partial = py.detach(|| match axes {
-            None => self.0.partial(&arrays, Extent::Whole, first),
-            Some(axes) => self.0.partial(&arrays, Extent::Along(&Axes::of(axes)), first),
-        });
+        let axes = axes.map(Axes::of);
+        let extent = axes.as_ref().map_or(Extent::Whole, Extent::Along);
+        let partial = py.detach(|| self.0.partial(&Target::Cpu, &arrays, extent, first));
         partial.map_err(errors::of)
     }
     fn partial_from_bytes(&self, bytes: &[u8]) -> PyResult<AnyPartial> {

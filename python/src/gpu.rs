@@ -6,8 +6,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+mod lists;
+mod waiting;
+
+pub use lists::norm;
+pub use waiting::{described, distinct, partial};
+
 use pyo3::{Bound, PyAny, PyResult, Python, exceptions::PyTypeError, types::PyTuple};
 use warpfold::{
+    Error,
     dynamic::Layouts,
     fold::Extent,
     gpu::{AnyPrepared, ColumnPlaces, Gpu, PreparedColumns, RawStream, Workspace},
@@ -75,7 +82,11 @@ impl<K: Clone + Eq + Hash, V> Kept<K, V> {
         if let Some(plan) = self.in_graphs.get(key) {
             return Ok(plan.clone());
         }
-        let plan = Arc::new(make(gpu)?);
+        let plan = Arc::new(if is_capturing {
+            gpu.while_capturing(|| make(gpu)).map_err(errors::of)??
+        } else {
+            make(gpu)?
+        });
         if is_capturing {
             self.in_graphs.insert(key.clone(), plan.clone());
         }
@@ -98,6 +109,7 @@ pub struct Device {
     pub folds: Kept<Key, AnyPrepared>,
     pub rows: Kept<RowKey, Box<dyn AnyRow>>,
     pub columns: Kept<ColumnsKey, Box<dyn AnyColumns>>,
+    lists: Kept<lists::Key, lists::List>,
     /// Of each stream.
     workspaces: HashMap<RawStream, Workspace>,
 }
@@ -125,6 +137,7 @@ pub fn device(py: Python<'_>, index: usize) -> PyResult<Arc<Mutex<Device>>> {
             folds: Kept::new(),
             rows: Kept::new(),
             columns: Kept::new(),
+            lists: Kept::new(),
             workspaces: HashMap::new(),
         }))
     });
@@ -134,9 +147,9 @@ pub fn device(py: Python<'_>, index: usize) -> PyResult<Arc<Mutex<Device>>> {
 /// What is launched with a workspace that is large enough.
 pub trait Launch: Sync {
     /// A workspace that fits.
-    fn workspace(&self) -> Result<Workspace, warpfold::Error>;
+    fn workspace(&self) -> Result<Workspace, Error>;
     /// Enqueues it.
-    fn launch(&self, stream: RawStream, workspace: &mut Workspace) -> Result<(), warpfold::Error>;
+    fn launch(&self, stream: RawStream, workspace: &mut Workspace) -> Result<(), Error>;
 }
 
 /// A library's current stream.
@@ -155,6 +168,16 @@ impl Stream {
         let is_capturing = lock(device).gpu.is_capturing(raw).map_err(errors::of)?;
         Ok(Self { raw, is_capturing })
     }
+
+    /// The same, for what waits for the GPU, and so goes to no graph.
+    fn that_waits(x: &Array<'_>, device: &Mutex<Device>, what: &str) -> PyResult<Self> {
+        let stream = Self::current(x, device)?;
+        if stream.is_capturing {
+            let text = format!("{what} wait for the GPU, so they go to no graph");
+            return Err(errors::DeviceError::new_err(text));
+        }
+        Ok(stream)
+    }
 }
 
 /// Launches on a stream, in a workspace of that stream, or of a graph that is captured.
@@ -165,14 +188,18 @@ pub fn launch(x: &Array<'_>, device: &Mutex<Device>, stream: Stream, launch: &dy
         is_capturing,
     } = stream;
     if !is_capturing {
-        return py
-            .detach(|| launch_on(&mut lock(device).workspaces, stream, launch))
-            .map_err(errors::of);
+        let waits = x.has_no_stream()?;
+        let launched = py.detach(|| {
+            let device = &mut *lock(device);
+            launch_on(&mut device.workspaces, stream, launch)?;
+            if waits { device.gpu.synchronize() } else { Ok(()) }
+        });
+        return launched.map_err(errors::of);
     }
     // SAFETY: of no words.
     let mut workspace = unsafe { Workspace::from_raw(0, 0) };
     match launch.launch(stream, &mut workspace) {
-        Err(warpfold::Error::WorkspaceTooSmall { needed, .. }) => {
+        Err(Error::WorkspaceTooSmall { needed, .. }) => {
             // Memory of the graph's own, which its library keeps for it.
             let words = needed.div_ceil(4);
             let room = New::on_device(x, Type::I32, &[words as u64])?;
@@ -190,10 +217,10 @@ fn launch_on(
     workspaces: &mut HashMap<RawStream, Workspace>,
     stream: RawStream,
     launch: &dyn Launch,
-) -> Result<(), warpfold::Error> {
+) -> Result<(), Error> {
     if let Some(workspace) = workspaces.get_mut(&stream) {
         match launch.launch(stream, workspace) {
-            Err(warpfold::Error::WorkspaceTooSmall { .. }) => {}
+            Err(Error::WorkspaceTooSmall { .. }) => {}
             launched => return launched,
         }
     }
@@ -215,30 +242,20 @@ pub struct ColumnsKey {
 /// Columns made ready, their type forgotten.
 pub trait AnyColumns: Send + Sync {
     /// A workspace that fits.
-    fn workspace(&self) -> Result<Workspace, warpfold::Error>;
+    fn workspace(&self) -> Result<Workspace, Error>;
     /// Enqueues them.
     ///
     /// # Safety
     ///
     /// As [`PreparedColumns::launch_raw`].
-    unsafe fn launch(
-        &self,
-        stream: RawStream,
-        places: &ColumnPlaces,
-        workspace: &mut Workspace,
-    ) -> Result<(), warpfold::Error>;
+    unsafe fn launch(&self, stream: RawStream, places: &ColumnPlaces, workspace: &mut Workspace) -> Result<(), Error>;
 }
 
 impl<T: RowElement> AnyColumns for PreparedColumns<T> {
-    fn workspace(&self) -> Result<Workspace, warpfold::Error> {
+    fn workspace(&self) -> Result<Workspace, Error> {
         Self::workspace(self)
     }
-    unsafe fn launch(
-        &self,
-        stream: RawStream,
-        places: &ColumnPlaces,
-        workspace: &mut Workspace,
-    ) -> Result<(), warpfold::Error> {
+    unsafe fn launch(&self, stream: RawStream, places: &ColumnPlaces, workspace: &mut Workspace) -> Result<(), Error> {
         // SAFETY: passed on to the caller.
         unsafe { self.launch_raw(stream, places, workspace) }
     }
@@ -251,10 +268,10 @@ pub struct ColumnsAt<'a> {
 }
 
 impl Launch for ColumnsAt<'_> {
-    fn workspace(&self) -> Result<Workspace, warpfold::Error> {
+    fn workspace(&self) -> Result<Workspace, Error> {
         self.plan.workspace()
     }
-    fn launch(&self, stream: RawStream, workspace: &mut Workspace) -> Result<(), warpfold::Error> {
+    fn launch(&self, stream: RawStream, workspace: &mut Workspace) -> Result<(), Error> {
         // SAFETY: as folds are launched, below.
         unsafe { self.plan.launch(stream, &self.places, workspace) }
     }
@@ -268,10 +285,10 @@ struct FoldAt<'a> {
 }
 
 impl Launch for FoldAt<'_> {
-    fn workspace(&self) -> Result<Workspace, warpfold::Error> {
+    fn workspace(&self) -> Result<Workspace, Error> {
         self.plan.workspace()
     }
-    fn launch(&self, stream: RawStream, workspace: &mut Workspace) -> Result<(), warpfold::Error> {
+    fn launch(&self, stream: RawStream, workspace: &mut Workspace) -> Result<(), Error> {
         // SAFETY: the arrays' library says that they are where they are, and orders what is done to them on this stream, as it does for launches of
         // its own: memory that is freed is given to later ones. The workspace is this stream's alone; plans are kept until they were waited for.
         unsafe { self.plan.launch_raw(stream, self.arrays, self.answers, workspace) }
@@ -320,12 +337,7 @@ pub fn in_segments<'py>(
             "op: in segments of an array in a GPU's memory it must have one answer",
         ));
     }
-    let stream = Stream::current(x, device)?;
-    if stream.is_capturing {
-        return Err(errors::DeviceError::new_err(
-            "segments wait for the GPU, so they go to no graph",
-        ));
-    }
+    let stream = Stream::that_waits(x, device, "segments")?;
     let layouts = Laid::of(x, second)?;
     let plan = py.detach(|| function.prepare(&lock(device).gpu, layouts.borrowed(), Extent::In(segments)))?;
     let new = New::on_device(x, as_type.unwrap_or(answer.element), plan.shape())?;
@@ -375,7 +387,7 @@ pub fn folded<'py>(
     }
     let new = match out {
         Some(out) => {
-            out.check_out(element, &shape)?;
+            out.check_out(x.device, element, &shape)?;
             None
         }
         None => Some(New::on_device(x, element, &shape)?),

@@ -5,12 +5,16 @@
 
 mod answers;
 mod arrays;
+mod describe;
+mod distinct;
 mod dtypes;
 mod errors;
+mod files;
 mod folds;
-#[cfg(feature = "cuda")]
 mod gpu;
 mod machine;
+mod named;
+mod norms;
 mod options;
 mod partial;
 mod reduce;
@@ -25,9 +29,17 @@ mod _warpfold {
     #[pymodule_export]
     use super::arrays::Owned;
     #[pymodule_export]
+    use super::describe::{Description, describe};
+    #[pymodule_export]
+    use super::distinct::n_unique;
+    #[pymodule_export]
     use super::errors::DeviceError;
     #[pymodule_export]
+    use super::files::{Difference, Fault, File, Tensor, check, diff, open};
+    #[pymodule_export]
     use super::machine::{devices, set_threads};
+    #[pymodule_export]
+    use super::norms::{grad_norm, grad_norm_of_partials};
     #[pymodule_export]
     use super::partial::{Partial, partial, split};
     #[pymodule_export]

@@ -1,13 +1,21 @@
 //! Threads and devices.
 
-use pyo3::{PyResult, Python, exceptions::PyRuntimeError, pyfunction, types::PyAnyMethods as _};
+use pyo3::{
+    PyResult, Python,
+    exceptions::{PyRuntimeError, PyValueError},
+    pyfunction,
+    types::PyAnyMethods as _,
+};
 use warpfold::cpu;
 
 /// Has the CPU start so many threads, and not one for each core. It is to be called before the first large array; the bits are the same with any number.
 #[pyfunction]
 #[pyo3(signature = (count, /))]
 pub fn set_threads(count: usize) -> PyResult<()> {
-    if cpu::set_threads(count.max(1)) {
+    if count == 0 {
+        return Err(PyValueError::new_err("count: 0; there is at least one"));
+    }
+    if cpu::set_threads(count) {
         return Ok(());
     }
     let started = cpu::threads();
@@ -24,7 +32,6 @@ pub fn devices(py: Python<'_>) -> PyResult<Vec<String>> {
         cpu::threads(),
         cpu::vector_instructions()
     )];
-    #[cfg(feature = "cuda")]
     py.detach(|| {
         // Without a driver there are none.
         let count = warpfold::gpu::Gpu::count().unwrap_or(0);

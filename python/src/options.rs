@@ -3,7 +3,7 @@
 use pyo3::{
     Bound, FromPyObject, PyAny, PyResult,
     exceptions::{PyTypeError, PyValueError},
-    types::{PyAnyMethods as _, PyTuple, PyTupleMethods as _},
+    types::{PyAnyMethods as _, PyBool, PyTuple, PyTupleMethods as _},
 };
 use warpfold::dynamic::Accuracy;
 
@@ -25,6 +25,22 @@ fn one(axis: &Bound<'_, PyAny>) -> PyResult<i64> {
 
 fn text(value: &Bound<'_, PyAny>) -> String {
     value.repr().map_or_else(|_| "it".to_owned(), |text| text.to_string())
+}
+
+/// `causal`: how many columns more the first row sees. A truth is none: True would see one too many, and False is not None.
+#[derive(Clone, Copy)]
+pub struct Causal(pub i64);
+
+impl<'py> FromPyObject<'_, 'py> for Causal {
+    type Error = pyo3::PyErr;
+    fn extract(value: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if value.is_instance_of::<PyBool>() {
+            return Err(PyTypeError::new_err(
+                "causal: an integer, 0 in place of True, and None in place of False",
+            ));
+        }
+        Ok(Self(value.extract()?))
+    }
 }
 
 /// What becomes of NaN.
@@ -49,14 +65,22 @@ pub struct Rounding(pub Accuracy);
 
 macro_rules! words {
     ($($option:ty, $argument:literal: $($word:literal => $value:expr),*;)*) => {
-        $(impl<'py> FromPyObject<'_, 'py> for $option {
+        $(impl $option {
+            /// The keyword's value.
+            pub fn word(self) -> &'static str {
+                let words = [$(($word, $value)),*];
+                words.iter().find(|(_, value)| *value == self).map_or(words[0].0, |(word, _)| word)
+            }
+        }
+
+        impl<'py> FromPyObject<'_, 'py> for $option {
             type Error = pyo3::PyErr;
             fn extract(value: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
                 let word: String = value.extract()?;
                 match &*word {
                     $($word => Ok($value),)*
                     _ => Err(PyValueError::new_err(format!(
-                        "{word:?} is none of {}", [$($word),*].join(", ")
+                        "{}: {word:?} is none of {}", $argument, [$($word),*].join(", ")
                     ))),
                 }
             }

@@ -1,6 +1,9 @@
 //! Partials: what runs of an array's elements fold to, for ranks, engines and files.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    borrow::Cow,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use pyo3::{
     Bound, PyAny, PyResult, Python,
@@ -18,7 +21,9 @@ use crate::{
     answers,
     arrays::{Array, Device, Library},
     dtypes, errors,
-    folds::{self, Asked},
+    folds::{self, AnyFold, Asked},
+    gpu,
+    named::{self, Keywords, Named},
     options::{self, Nan, Rounding},
     reduce,
 };
@@ -40,8 +45,13 @@ impl Partial {
             any: Mutex::new(any),
             answer: function.answer(),
             in_any_order: function.in_any_order(),
-            as_type: reduce::type_of_answers(asked.op),
+            as_type: named::type_of_answers(asked.op),
         })
+    }
+
+    /// What it is in the library.
+    pub fn any(&self) -> AnyPartial {
+        self.lock().clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, AnyPartial> {
@@ -88,8 +98,8 @@ impl Partial {
 
     /// The partial of such bytes.
     #[classmethod]
-    fn from_bytes(_: &Bound<'_, PyType>, data: &[u8]) -> PyResult<Self> {
-        of_bytes(data)
+    fn from_bytes(_: &Bound<'_, PyType>, data: Cow<'_, [u8]>) -> PyResult<Self> {
+        of_bytes(&data)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
@@ -127,7 +137,7 @@ fn of_bytes(bytes: &[u8]) -> PyResult<Partial> {
 /// What some elements of an array fold to, by the operator of that name: those of x, the first of which is element `first` of the whole.
 ///
 /// op: a reduction's name, such as "sum", "max", "argmax", "var". axis: of several axes, the first folded one is the one that is split, and `first`
-/// is counted in elements of an answer's extent. The rest is as of the reduction. A GPU's array is copied to the host first.
+/// is counted in elements of an answer's extent. The rest is as of the reduction. An array in a GPU's memory is folded there, and the call waits.
 #[pyfunction]
 #[pyo3(signature = (op, x, /, *, first=0, axis=None, r#where=None, nan=Nan::Propagate, accuracy=Rounding::default(), correction=None, ord=None, y=None), text_signature = "(op, x, /, *, first=0, axis=None, where=None, nan='propagate', accuracy='native', correction=None, ord=None, y=None)")]
 #[expect(clippy::too_many_arguments, reason = "Python's keywords")]
@@ -143,16 +153,53 @@ pub fn partial<'py>(
     ord: Option<f64>,
     y: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Partial> {
-    let x = Array::of(x, "x")?.on_host()?;
-    let mask = r#where.map(|mask| Array::of(mask, "where")?.on_host()).transpose()?;
-    let second = y.map(|second| Array::of(second, "y")?.on_host()).transpose()?;
-    let elements = (x.element, mask.is_some());
-    let (asked, function) = reduce::named(op, elements, (nan, accuracy.0), (correction, ord))?;
-    let second = reduce::second(&x, mask.as_ref(), second.as_ref())?;
+    let x = Array::of(x, "x")?;
+    let mask = r#where.map(|mask| Array::of(mask, "where")).transpose()?;
+    let y = y.map(|second| Array::of(second, "y")).transpose()?;
+    let keywords = Keywords {
+        nan,
+        accuracy,
+        correction,
+        ord,
+        masked: mask.is_some(),
+        of_two: y.is_some(),
+    };
+    let Named {
+        asked,
+        function,
+        x,
+        as_type,
+    } = reduce::by_name(op, x, &keywords)?;
+    if as_type == Some(Type::Bool) {
+        return Err(PyTypeError::new_err(format!(
+            "x: partials of {op} are of numbers; cast bool to uint8"
+        )));
+    }
     let axes = options::axes(axis)?;
-    debug_assert!(x.device == Device::Cpu, "brought to the host");
-    let any = function.partial(x.object.py(), &x, second, axes.as_deref(), first)?;
+    let any = folded(&*function, x, [mask, y], axes.as_deref(), first)?;
     Partial::new(any, &asked)
+}
+
+/// What elements of an array fold to, under a mask or with a second array: on the device where they are, if it can.
+pub fn folded(
+    function: &dyn AnyFold,
+    x: Array<'_>,
+    [mask, y]: [Option<Array<'_>>; 2],
+    axes: Option<&[i64]>,
+    first: u64,
+) -> PyResult<AnyPartial> {
+    let second = named::second(&x, mask.as_ref(), y.as_ref())?;
+    if let Device::Cuda(device) = x.device
+        && let Some(any) = gpu::partial(device, function, &x, second, axes, first)?
+    {
+        return Ok(any);
+    }
+    let x = x.on_host()?;
+    let [mask, y] = [mask, y].map(|other| other.map(Array::on_host).transpose());
+    let (mask, y) = (mask?, y?);
+    let second = named::second(&x, mask.as_ref(), y.as_ref())?;
+    debug_assert!(x.device == Device::Cpu, "brought to the host");
+    function.partial(x.object.py(), &x, second, axes, first)
 }
 
 /// Shares out `length` elements among `parts`, at whole leaves of the tree, as (first, end): parts whose partials are small.

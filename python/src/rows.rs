@@ -2,17 +2,15 @@
 
 mod calls;
 mod cpu;
-#[cfg(feature = "cuda")]
 mod gpu;
 mod gradients;
+mod losses;
 mod takes;
 
-pub use calls::{
-    Losses, cross_entropy, cross_entropy_gradient, group_norm, layer_norm, log_softmax, rms_norm, softmax,
-};
-#[cfg(feature = "cuda")]
+pub use calls::{group_norm, layer_norm, log_softmax, rms_norm, softmax};
 pub use gpu::{AnyRow, RowKey};
 pub use gradients::{norm_column_gradients, norm_gradient, softmax_gradient};
+pub use losses::{Losses, cross_entropy, cross_entropy_gradient};
 
 use pyo3::{Bound, PyAny, PyErr, PyResult, exceptions::PyTypeError};
 use warpfold::{
@@ -45,6 +43,18 @@ pub enum Second {
     Gradients,
 }
 
+impl Second {
+    /// The argument that it is.
+    fn argument(self) -> &'static str {
+        match self {
+            Self::Mask => "mask",
+            Self::Added => "bias",
+            Self::Residual => "residual",
+            Self::Gradients => "dy",
+        }
+    }
+}
+
 impl Beside<'_, '_> {
     pub const NOTHING: Beside<'static, 'static> = Beside {
         second: None,
@@ -54,12 +64,7 @@ impl Beside<'_, '_> {
     };
 
     fn arrays(&self) -> impl Iterator<Item = (&'static str, &Array<'_>)> {
-        let second = self.second.map(|(second, array)| match second {
-            Second::Mask => ("mask", array),
-            Second::Added => ("bias", array),
-            Second::Residual => ("residual", array),
-            Second::Gradients => ("dy", array),
-        });
+        let second = self.second.map(|(second, array)| (second.argument(), array));
         let targets = self.targets.map(|(targets, _)| ("targets", targets));
         let weight = self.weight.map(|weight| ("weight", weight));
         let bias = self.bias.map(|bias| ("bias", bias));
@@ -116,21 +121,18 @@ fn mapped<'a, 'py, Op: Takes>(
     if let Some((second, array)) = beside.second {
         let needed = if second == Second::Mask { Type::Bool } else { x.element };
         if array.element != needed {
-            let (got, needed) = (dtypes::name(array.element), dtypes::name(needed));
+            let (name, got, needed) = (second.argument(), dtypes::name(array.element), dtypes::name(needed));
             return Err(PyTypeError::new_err(format!(
-                "the second array is of {got}, and must be of {needed}"
+                "{name}: it is of {got}, and must be of {needed}"
             )));
         }
     }
     match x.device {
         Device::Cpu => cpu::mapped(x, row, beside, wanted),
-        #[cfg(feature = "cuda")]
         Device::Cuda(device) => gpu::mapped(x, device, row, beside, wanted),
-        #[cfg(not(feature = "cuda"))]
-        Device::Cuda(_) => Err(elsewhere("x", x.device, Device::Cpu)),
     }
 }
 
 fn elsewhere(name: &str, is: Device, other: Device) -> PyErr {
-    pyo3::exceptions::PyValueError::new_err(format!("{name} is on {is}, and must be on {other}"))
+    pyo3::exceptions::PyValueError::new_err(format!("{name}: it is on {is}, and must be on {other}"))
 }

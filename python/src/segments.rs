@@ -11,6 +11,7 @@ use crate::{
     answers,
     arrays::{Array, Device},
     dtypes, errors,
+    named::{self, Keywords, Named},
     options::{Nan, Rounding},
     reduce,
 };
@@ -58,35 +59,41 @@ pub fn segments<'py>(
         (None, None, None, Some(keys)) => Ok(Segments::by_keys(&integers(keys, "keys")?)),
         _ => {
             return Err(PyValueError::new_err(
-                "one of offsets, lengths, size and keys says what segments there are",
+                "offsets, lengths, size, keys: one of them says what segments there are",
             ));
         }
     };
     let segments = segments.map_err(errors::of)?;
     segments.check(x.len()).map_err(errors::of)?;
-    let elements = (x.element, mask.is_some());
-    let (asked, function) = reduce::named(op, elements, (nan, accuracy.0), (correction, ord))?;
-    let second = reduce::second(&x, mask.as_ref(), y.as_ref())?;
-    let as_type = reduce::type_of_answers(asked.op);
+    let keywords = Keywords {
+        nan,
+        accuracy,
+        correction,
+        ord,
+        masked: mask.is_some(),
+        of_two: y.is_some(),
+    };
+    let Named {
+        function, x, as_type, ..
+    } = reduce::by_name(op, x, &keywords)?;
+    let x = x.in_order("x")?;
+    let mask = mask.map(|mask| mask.in_order("where")).transpose()?;
+    let y = y.map(|y| y.in_order("y")).transpose()?;
+    let second = named::second(&x, mask.as_ref(), y.as_ref())?;
     match x.device {
         Device::Cpu => {
             let answers = function.on_cpu(x.object.py(), &x, second, Extent::In(&segments))?;
             answers::made(&x, function.answer(), answers, as_type, None)
         }
-        #[cfg(feature = "cuda")]
         Device::Cuda(device) => crate::gpu::in_segments(device, &*function, &x, second, &segments, as_type),
-        #[cfg(not(feature = "cuda"))]
-        Device::Cuda(_) => Err(errors::DeviceError::new_err("this warpfold was built without GPUs")),
     }
 }
 
 /// Whole numbers of an array in host memory, none below 0.
 fn integers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<u64>> {
-    let array = Array::of(object, name)?.on_host()?;
-    if array.shape.len() != 1 || !array.is_in_order() {
-        return Err(PyValueError::new_err(format!(
-            "{name}: it must be of one axis, in order"
-        )));
+    let array = Array::of(object, name)?.on_host()?.in_order(name)?;
+    if array.shape.len() != 1 {
+        return Err(PyValueError::new_err(format!("{name}: it must be of one axis")));
     }
     fn of<N: Copy + TryInto<u64> + ToString>(numbers: &[N], name: &str) -> PyResult<Vec<u64>> {
         let below =

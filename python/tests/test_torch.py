@@ -21,7 +21,9 @@ def values(*shape, dtype=torch.float32, seed=0):
 
 X, W, B = values(6, 70), values(70, seed=1), values(70, seed=2)
 IMAGE = values(3, 8, 5, 4)
+R = values(6, 70, seed=5)
 T = torch.tensor([0, 69, 3, -100, 7, 7])
+MASK = values(6, 70, seed=6) > 0
 
 # A call of ours, the same of torch's, and what it is of.
 CALLS = {
@@ -45,15 +47,33 @@ CALLS = {
         lambda x: x.masked_fill(torch.ones_like(x).tril(70 - 6) == 0, -torch.inf).softmax(-1),
         [X],
     ),
+    "softmax_masked": (lambda x: wt.softmax(x, mask=MASK, scale=0.3), lambda x: (x * 0.3).masked_fill(~MASK, -torch.inf).softmax(-1), [X]),
+    "softmax_biased": (lambda x, b: wt.softmax(x, bias=b, scale=0.3), lambda x, b: (x * 0.3 + b).softmax(-1), [X, R]),
     "log_softmax": (wt.log_softmax, lambda x: x.log_softmax(-1), [X]),
+    "log_softmax_masked": (
+        lambda x: wt.log_softmax(x, 0, mask=MASK[:, :1]).masked_fill(~MASK[:, :1], 0),
+        lambda x: x.masked_fill(~MASK[:, :1], -torch.inf).log_softmax(0).masked_fill(~MASK[:, :1], 0),
+        [X],
+    ),
+    "log_softmax_biased": (lambda x, b: wt.log_softmax(x, bias=b), lambda x, b: (x + b).log_softmax(-1), [IMAGE, values(8, 1, 4, seed=3)]),
     "rms_norm": (lambda x, w: wt.rms_norm(x, 70, w), lambda x, w: F.rms_norm(x, (70,), w, 1e-6), [X, W]),
     "rms_norm_plus": (lambda x, w: wt.rms_norm(x, 70, w, one_plus_weight=True), lambda x, w: F.rms_norm(x, (70,), 1 + w, 1e-6), [X, W]),
+    "rms_norm_residual": (
+        lambda x, r, w: torch.stack(wt.rms_norm(x, 70, w, residual=r)),
+        lambda x, r, w: torch.stack([F.rms_norm(x + r, (70,), w, 1e-6), x + r]),
+        [X, R, W],
+    ),
     "rms_norm_plain": (lambda x: wt.rms_norm(x, (5, 4)), lambda x: F.rms_norm(x, (5, 4), eps=1e-6), [IMAGE]),
     "layer_norm": (lambda x, w, b: wt.layer_norm(x, 70, w, b), lambda x, w, b: F.layer_norm(x, (70,), w, b), [X, W, B]),
     "layer_norm_of_dims": (
         lambda x, w, b: wt.layer_norm(x, (5, 4), w, b),
         lambda x, w, b: F.layer_norm(x, (5, 4), w, b),
         [IMAGE, values(5, 4, seed=3), values(5, 4, seed=4)],
+    ),
+    "layer_norm_residual": (
+        lambda x, r, w, b: torch.stack(wt.layer_norm(x, (5, 4), w, b, residual=r)),
+        lambda x, r, w, b: torch.stack([F.layer_norm(x + r, (5, 4), w, b), x + r]),
+        [IMAGE, values(3, 8, 5, 4, seed=5), values(5, 4, seed=3), values(5, 4, seed=4)],
     ),
     "group_norm": (
         lambda x, w, b: wt.group_norm(x, 4, w, b),
@@ -145,11 +165,48 @@ def test_gradients_of_ties_and_of_nothing():
     assert torch.autograd.grad(wt.norm(tied, float("inf")), tied)[0].tolist() == [0.5, -0.5, 0]
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sums_with_a_residual_are_rounded_first(dtype):
+    x, r, w, b = (t.detach().to(dtype).requires_grad_() for t in (X, R, W, B))
+    for norm in (lambda x, **options: wt.rms_norm(x, 70, w, **options), lambda x, **options: wt.layer_norm(x, 70, w, b, **options)):
+        y, sums = norm(x, residual=r)
+        assert bits([y, sums]) == bits([norm(x + r), x + r])
+        with torch.no_grad():
+            assert bits(norm(x, residual=r)) == bits([y, sums])
+        # One of the answers alone, and one of the inputs.
+        (alone,) = torch.autograd.grad(norm(x, residual=r.detach())[0].sum(), x)
+        assert bits([alone]) == bits(torch.autograd.grad(norm(x + r.detach()).sum(), x))
+        assert bits(torch.autograd.grad(norm(x.detach(), residual=r)[1].sum(), r)) == bits([torch.ones_like(r)])
+        both = torch.autograd.grad([y, sums], [x, r, w], [x.detach(), r.detach()])
+        (dx,) = torch.autograd.grad(norm(s := (x + r).detach().requires_grad_()), s, x.detach())
+        assert bits(both[:2]) == bits([dx + r.detach()] * 2)
+
+
+def test_rows_that_a_mask_leaves_nothing_of():
+    x, mask = X.clone().requires_grad_(), MASK.clone()
+    mask[2] = False
+    assert wt.softmax(x, mask=mask)[2].isnan().all()
+    y = wt.softmax(x, mask=mask, all_masked="zero")
+    (dx,) = torch.autograd.grad(y.square().sum(), x)
+    assert bits([y[2], dx[2]]) == bits([torch.zeros(70)] * 2) and dx[0].any()
+    # Neither has the other's row a gradient that is NaN.
+    (dx,) = torch.autograd.grad(wt.softmax(x, mask=mask)[0].square().sum(), x)
+    assert dx.isfinite().all() and not dx[~mask].any()
+
+
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="normalized_shape"):
         wt.rms_norm(X, 6)
     with pytest.raises(ValueError, match="weight: its shape"):
         wt.layer_norm(X, 70, W[:3])
+    with pytest.raises(ValueError, match="bias: its shape"):
+        wt.layer_norm(X, 70, W, B[:3])
+    with pytest.raises(ValueError, match="residual: its shape"):
+        wt.rms_norm(X, 70, residual=W)
+    with pytest.raises(ValueError, match="mask and bias"):
+        wt.softmax(X, mask=MASK, bias=X)
+    with pytest.raises(ValueError, match='all_masked: "one"'):
+        wt.softmax(X, all_masked="one")
     with pytest.raises(ValueError, match="reduction: 'max'"):
         wt.cross_entropy(X, T, reduction="max")
     with pytest.raises(ValueError, match="targets: their shape"):
@@ -160,7 +217,7 @@ def test_wrong_arguments():
 
 def test_a_second_derivative_is_refused_where_there_is_none():
     x = X.clone().requires_grad_()
-    for y in (wt.softmax(x), wt.rms_norm(x, 70), wt.cross_entropy(x, T), wt.token_log_probs(x, T)):
+    for y in (wt.softmax(x), wt.rms_norm(x, 70), wt.rms_norm(x, 70, residual=x)[1], wt.cross_entropy(x, T), wt.token_log_probs(x, T)):
         with pytest.raises(RuntimeError, match="no second derivative"):
             torch.autograd.grad(y.sum(), x, create_graph=True)
 
@@ -200,11 +257,17 @@ OPERATORS = [
     (ops.argmax, (X, [1])),
     (ops.softmax, (X.T, 0)),
     (ops.log_softmax, (X.half(), 1, 0.5, 0, torch.float32)),
+    (ops.softmax, (X, 1, 1.0, None, None, MASK, None, "zero")),
+    (ops.log_softmax, (X, 1, 1.0, None, torch.float32, None, R)),
     (ops.softmax_backward, (X, X, -1)),
     (ops.rms_norm, (X, W, 1e-6)),
     (ops.rms_norm_forward, (IMAGE, None, 1e-6)),
+    (ops.rms_norm_residual, (X, R, W, 1e-6)),
+    (ops.rms_norm_residual_forward, (X.T, R.T, None, 1e-6)),
     (ops.layer_norm, (X, W, B, 1e-5)),
     (ops.layer_norm_forward, (IMAGE, None, None, 1e-5)),
+    (ops.layer_norm_residual, (X, R, W, B, 1e-5)),
+    (ops.layer_norm_residual_forward, (IMAGE, IMAGE, None, None, 1e-5)),
     (ops.group_norm, (IMAGE, 4, None, None, 1e-5)),
     (ops.group_norm_forward, (IMAGE, 4, None, None, 1e-5)),
     (ops.norm_backward, (X, X, None, torch.ones(6), W)),
@@ -224,9 +287,11 @@ def test_operators_are_what_their_fakes_say(op, arguments):
     assert all((r.dtype, r.shape, r.stride(), r.device) == (f.dtype, f.shape, f.stride(), f.device) for r, f in pairs)
 
 
-def test_an_operator_refuses_what_wants_a_gradient():
-    with pytest.raises(ValueError, match="x: it requires grad"):
-        ops.softmax(X.clone().requires_grad_(), -1)
+def test_an_operator_without_a_gradient_refuses_what_wants_one():
+    x = X.clone().requires_grad_()
+    for make in (lambda t: t, torch._subclasses.FakeTensorMode().from_tensor):
+        with pytest.raises(ValueError, match="warpfold::softmax_backward has no gradient"):
+            ops.softmax_backward(make(x), make(x), -1)
 
 
 def test_every_operator_is_checked():
@@ -252,3 +317,13 @@ def test_clipping():
     with pytest.raises(RuntimeError, match="norm of the gradients is nan"):
         wt.clip_grad_norm_(params, 1.0, error_if_nonfinite=True)
     assert wt.clip_grad_norm_([torch.nn.Parameter(torch.ones(2))], 1.0) == 0
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_dimensions_are_as_torchs(name):
+    ours, theirs = getattr(wt, name), getattr(torch, name)
+    for dim in (0, -1):
+        assert torch.equal(ours(torch.tensor(2.0), dim), theirs(torch.tensor(2.0), dim))
+    for x, dim in ((torch.ones(3, 4), 2), (torch.ones(3, 4), -3), (torch.tensor(1.0), 1)):
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            ours(x, dim)

@@ -33,6 +33,7 @@ def reductions(rank, ranks, group, wtd):
             ("sum", torch.bfloat16),
             ("logsumexp", torch.float64),
             ("argmax", torch.float16),
+            ("max", torch.float8_e5m2),
             ("var", torch.float32),
         ]:
             whole = x.to(dtype)
@@ -44,6 +45,14 @@ def reductions(rank, ranks, group, wtd):
         first, end = parts(4000, ranks, seed)[rank]
         got = wtd.reduce("mean", table[:, first:end], group=group, first=first, length=4000, axis=1)
         assert bits([got]) == bits([wf.mean(table, axis=1)])
+
+    wanting = x.clone().requires_grad_()
+    with pytest.raises(ValueError, match="x: it requires grad"):
+        wtd.reduce("sum", wanting, group=group, first=0, length=len(x))
+    with torch.no_grad():
+        first, end = parts(len(x), ranks, 0)[rank]
+        got = wtd.reduce("sum", wanting[first:end], group=group, first=first, length=len(x))
+    assert bits([got]) == bits([wf.sum(x)])
 
 
 def log_probs(rank, ranks, group, wtd):
@@ -61,6 +70,11 @@ def log_probs(rank, ranks, group, wtd):
         assert bits([got, shard.grad]) == bits([expected, whole.grad[..., first:end]]), seed
     with pytest.raises(ValueError, match="targets: one is in no rank's shard"):
         wtd.token_log_probs(shard, targets + 1, group=group, first=first, whole=VOCABULARY)
+    for wrong, name in (((shard.double(), targets), "logits"), ((shard, targets.float()), "targets")):
+        with pytest.raises(TypeError, match=f"^{name}: "):
+            wtd.token_log_probs(*wrong, group=group, first=first, whole=VOCABULARY)
+    with pytest.raises(RuntimeError, match="torch.func"):
+        torch.func.grad(lambda shard: wtd.token_log_probs(shard, targets, group=group, first=first, whole=VOCABULARY).sum())(shard.detach())
 
 
 def clipping(rank, ranks, group, wtd):
@@ -82,6 +96,13 @@ def clipping(rank, ranks, group, wtd):
             first, end = parts(p.numel(), ranks, seed)[rank]
             assert q.grad is None or bits([q.grad]) == bits([p.grad.flatten()[first:end]])
         assert mine[3].grad is None
+    got, expected = wtd.clip_grad_norm_(mine, 2.5, "inf", group=group), wt.clip_grad_norm_(whole, 2.5, "inf")
+    assert bits([got]) == bits([expected])
+    with pytest.raises(ValueError, match="^norm_type: -1"):
+        wtd.clip_grad_norm_(mine, 2.5, -1, group=group)
+    if ranks > 1:
+        with pytest.raises(ValueError, match="params: ranks have different numbers of them"):
+            wtd.clip_grad_norm_(mine[: 2 + (rank == 0)], 2.5, group=group)
 
 
 def sharded_tensors(rank, ranks, group, wtd):

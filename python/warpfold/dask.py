@@ -27,6 +27,10 @@ def _reduced(name, x, axis, keepdims, split_every, options):
     from dask.base import tokenize
     from dask.highlevelgraph import HighLevelGraph
 
+    if split_every is not None and (not isinstance(split_every, int) or split_every < 2):
+        raise ValueError(f"split_every: {split_every!r} is no number of partials, of which at least two are merged at a time")
+    types = _types(name, x.dtype, options)
+    name, options = _of_partial(name, options)
     axes = _axes(axis, x.ndim)
     for i, sizes in enumerate(x.chunks):
         if builtins.any(math.isnan(size) for size in sizes):
@@ -36,7 +40,6 @@ def _reduced(name, x, axis, keepdims, split_every, options):
     lengths = [x.shape[i] for i in axes]
     starts = [np.cumsum((0, *sizes[:-1])).tolist() for sizes in x.chunks]
     token = f"warpfold-{name}-{tokenize(x, axes, keepdims, options)}"
-    types = _types(name, x.dtype, options)
     layers = [{} for _ in types]
     shared = {}
     for block in np.ndindex(*(len(x.chunks[i]) for i in kept)):
@@ -52,7 +55,7 @@ def _reduced(name, x, axis, keepdims, split_every, options):
         at = dict(zip(kept, block)) | dict.fromkeys(axes, 0)
         place = [at[i] for i in range(x.ndim) if keepdims or i in kept]
         for part, layer in enumerate(layers):
-            finish = bind(_finish, math.prod(lengths), part, tuple(axes) if keepdims else ())
+            finish = bind(_finish, math.prod(lengths), part, tuple(axes) if keepdims else (), types[part])
             layer[(f"{token}-{part}", *place)] = (finish, merged)
     chunks = tuple((1,) if i in axes else x.chunks[i] for i in range(x.ndim) if keepdims or i in kept)
     arrays = []
@@ -62,11 +65,24 @@ def _reduced(name, x, axis, keepdims, split_every, options):
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
+def _of_partial(name, options):
+    """The name and the options of the same partial."""
+    options = dict(options)
+    if options.pop("ties", "first") == "last":
+        name += "_last"
+    ddof = options.pop("ddof", None)
+    if ddof is not None:
+        options["correction"] = ddof
+    return name, options
+
+
 def _axes(axis, ndim):
     axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if not builtins.all(hasattr(i, "__index__") for i in axes):
+        raise TypeError(f"axis: {axis!r} is no integer, nor a tuple of them")
     for i in axes:
         if not -ndim <= i < ndim:
-            raise IndexError(f"no axis {i}: the array has {ndim}, from 0 up or from -1 down")
+            raise IndexError(f"axis {i} is out of bounds for an array of {ndim} axes")
     found = sorted({i % ndim for i in axes})
     if len(found) < len(axes):
         raise ValueError(f"axis {axis} has one of them twice")
@@ -102,7 +118,8 @@ def _merged(layer, token, block, parts, split_every):
 
 def _partial(name, axes, offsets, lengths, options, x):
     """What a chunk folds to, its elements numbered as in the whole."""
-    x = np.asarray(x)
+    # Not np.asarray: that would drop a mask, which is refused.
+    x = np.asanyarray(x)
     steps = [math.prod(lengths[i + 1 :]) for i in range(len(lengths))]
     inner = [x.shape[axis] for axis in axes[1:]]
     if not axes or inner == lengths[1:]:
@@ -127,20 +144,24 @@ def _merge(parts):
     return merged
 
 
-def _finish(length, part, kept_axes, partial):
+def _finish(length, part, kept_axes, dtype, partial):
     answers = partial.finish(length)
     answer = answers[part] if isinstance(answers, tuple) else answers
-    return np.expand_dims(answer, kept_axes)
+    return np.expand_dims(answer, kept_axes).astype(dtype, copy=False)
 
 
 def _function(name):
     def function(x, /, *, axis=None, keepdims=False, split_every=None, **options):
+        for option in options.keys() - _OPTIONS:
+            raise TypeError(f"{option}: {name} of a dask array takes none")
         return _reduced(name, x, axis, keepdims, split_every, options)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"warpfold.{name} of a dask array; split_every partials are merged at a time. Options are those of a NumPy array."
+    function.__doc__ = f"warpfold.{name} of a dask array; split_every partials are merged at a time. The other keywords are those of a NumPy array."
     return function
 
+
+_OPTIONS = {"nan", "accuracy", "correction", "ddof", "ord", "ties"}
 
 for _name in __all__:
     globals()[_name] = _function(_name)

@@ -3,10 +3,13 @@
     from warpfold.testing import check_batch_invariant
     check_batch_invariant(lambda x: my_rms_norm(x, weight), rows)
 
-f takes a batch, [rows, ...], and answers an array, or a tuple of them, with as many rows. Arrays are torch's or NumPy's.
+f takes a batch, [rows, ...], and answers an array, or a tuple of them, with as many rows. Arrays are torch's or NumPy's. f may change
+its batch, which is a copy.
 """
 
 import contextlib
+import sys
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,19 +24,32 @@ class Vacuous(AssertionError):
     """The data could not show it: no other order of sums changes a bit."""
 
 
+class _Part(NamedTuple):
+    """An answer: its type, shape, and bytes, one row each."""
+
+    dtype: str
+    shape: tuple
+    bytes: np.ndarray
+
+
 def _is_torch(x):
-    return type(x).__module__.partition(".")[0] == "torch"
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
 
 
-def _numpy(x):
-    """Its bytes, one row each."""
+def _part(x):
+    """A copy, as f may write its next answer in the same memory."""
+    shape = tuple(x.shape)
+    inner = int(np.prod(shape[1:]))
     if _is_torch(x):
         import torch
 
-        x = x.detach().contiguous().cpu()
-        return x.reshape(len(x), -1).view(torch.uint8).numpy() if x.numel() else np.zeros((len(x), 0), np.uint8)
-    x = np.ascontiguousarray(x)
-    return x.reshape(len(x), -1).view(np.uint8) if x.size else np.zeros((len(x), 0), np.uint8)
+        x = x.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format).cpu()
+        rows = x.reshape(*shape[:1], inner).view(torch.uint8).numpy() if x.numel() else np.zeros((*shape[:1], 0), np.uint8)
+        return _Part(str(x.dtype), shape, rows)
+    x = np.array(x, order="C")
+    rows = x.reshape(*shape[:1], inner).view(np.uint8) if x.size else np.zeros((*shape[:1], 0), np.uint8)
+    return _Part(str(x.dtype), shape, rows)
 
 
 def shows_order(row, terms=None):
@@ -46,6 +62,8 @@ def shows_order(row, terms=None):
     row = np.asarray(row).reshape(-1)
     row = row if row.dtype == np.float64 else row.astype(np.float32)
     row = row if terms is None else terms(row)
+    if row.size == 0:
+        return False
     lanes = np.zeros(-(-row.size // 32) * 32, row.dtype)
     lanes[: row.size] = row
     # One after the other, from the end, and in 32 lanes, as a warp does.
@@ -72,6 +90,8 @@ def check_batch_invariant(
     """Raises BatchVariant if a row of `rows` has other bits in some batch than alone, and Vacuous if `rows` could not show that.
 
     Each row alone is compared with itself in batches of those sizes: at several positions, among the other rows, and between rows of zeros.
+    Types, shapes and the number of answers are compared, too. Batches of the largest size have each row of `rows` in one of them; the
+    others have the first rows: as many as their size, and half as many again.
     strides: also in batches that are not contiguous: rows with gaps, every other row, a first element that is not aligned, columns first.
     streams, graphs: of CUDA tensors, also on another stream, and replayed in a CUDA graph. compiled: also by torch.compile(f).
 
@@ -79,14 +99,23 @@ def check_batch_invariant(
     terms is what f sums of them, np.exp of a softmax, np.square of a norm. Where that says too little, as f rounds its answers to a
     narrow type, pass `reordered`, f in another order: it must have other bits than f for some row.
     """
-    if len(rows) < 2:
-        raise ValueError(f"rows: {len(rows)}; a batch is of at least 2")
+    if not (_is_torch(rows) or isinstance(rows, np.ndarray)):
+        raise TypeError(f"rows: {type(rows).__name__}; it is a torch tensor or a NumPy array")
+    if rows.ndim == 0 or len(rows) < 2 or 0 in rows.shape:
+        raise ValueError(f"rows: shape {tuple(rows.shape)}; at least 2 rows, of at least one element")
+    sizes = tuple(batches) if np.iterable(batches) else ()
+    if not all(isinstance(size, (int, np.integer)) and size > 0 for size in sizes) or max(sizes, default=1) == 1:
+        raise ValueError(f"batches: {batches!r}; sizes from 1 on, at least one of them above 1")
     silent = [i for i in range(len(rows)) if not shows_order(rows[i], terms)]
     if silent:
         raise Vacuous(f"rows {silent[:8]} have the same sum in every order that was tried: such data cannot show a reordering")
-    alone = _alone(f, rows)
-    if reordered is not None and all(np.array_equal(a, b) for a, b in zip(alone, _alone(reordered, rows), strict=True)):
-        raise Vacuous("reordered has the bits of f for each row: such data cannot show a reordering")
+    alone = _alone(f, rows, "f")
+    if reordered is not None:
+        other = _alone(reordered, rows, "reordered")
+        if _forms(other) != _forms(alone):
+            raise ValueError(f"reordered: it answers {_forms(other)} of all rows, and f {_forms(alone)}")
+        if all(np.array_equal(a.bytes, b.bytes) for a, b in zip(alone, other, strict=True)):
+            raise Vacuous("reordered has the bits of f for each row: such data cannot show a reordering")
     forms = {"": f}
     if compiled:
         import torch
@@ -94,36 +123,50 @@ def check_batch_invariant(
         forms["compiled, "] = torch.compile(f)
     on_gpu = _is_torch(rows) and rows.is_cuda
     for how, form in forms.items():
-        for size in batches:
-            for what, batch, index in _batches(rows, size, strides):
+        for size in sizes:
+            for what, batch, index in _batches(rows, size, strides, size == max(sizes)):
                 _compare(alone, form(batch), index, f"{how}{what}")
         if on_gpu and streams:
-            for what, batch, index in _batches(rows, max(batches), False):
+            for what, batch, index in _batches(rows, max(sizes), False, True):
                 with _other_stream():
                     answer = form(batch)
                 _compare(alone, answer, index, f"{how}another stream, {what}")
     if on_gpu and graphs:
-        for size in batches:
+        for size in sizes:
             _compare_replays(alone, f, rows, size)
 
 
-def _alone(f, rows):
-    """The bytes of each row's answers, computed alone: an array of rows for each answer."""
-    answers = [_parts(f(rows[i : i + 1]), 1) for i in range(len(rows))]
-    return [np.concatenate(parts) for parts in zip(*answers, strict=True)]
+def _alone(f, rows, name):
+    """The answers of all rows, each computed alone."""
+    answers = []
+    for i in range(len(rows)):
+        answers.append(_parts(f(rows[[i]]), name))
+        for part in answers[i]:
+            if part.shape[:1] != (1,):
+                raise ValueError(f"{name} answered shape {part.shape} of a batch of 1: the first axis is of rows")
+        if _forms(answers[i]) != _forms(answers[0]):
+            raise BatchVariant(f"row {i} alone: {name} answers {_forms(answers[i])}, and {_forms(answers[0])} of row 0 alone")
+    alone = [np.concatenate([part.bytes for part in parts]) for parts in zip(*answers, strict=True)]
+    return [_Part(part.dtype, (len(rows), *part.shape[1:]), rows) for part, rows in zip(answers[0], alone, strict=True)]
 
 
-def _parts(answer, size):
+def _parts(answer, name="f"):
     parts = answer if isinstance(answer, (tuple, list)) else (answer,)
-    for part in parts:
-        if len(part.shape) < 1 or part.shape[0] != size:
-            raise ValueError(f"f answered shape {tuple(part.shape)} of a batch of {size}: the first axis is of rows")
-    return [_numpy(part) for part in parts]
+    wrong = [type(part).__name__ for part in parts if not hasattr(part, "__array__")]
+    if wrong or not parts:
+        what = wrong[0] if wrong else f"an empty {type(answer).__name__}"
+        raise TypeError(f"{name} answered {what}, and not an array, or a tuple of them")
+    return [_part(part) for part in parts]
 
 
-def _batches(rows, size, strides):
+def _forms(parts, size=None):
+    """The types and shapes of answers, in words; of so many rows."""
+    return ", ".join(f"{part.dtype} {list(part.shape if size is None else (size, *part.shape[1:]))}" for part in parts)
+
+
+def _batches(rows, size, strides, all_rows):
     """Batches of that size: what they are, themselves, and which row each is; -1 for padding."""
-    for shift in sorted({0, 1 % size, size // 2}):
+    for shift in sorted({0, 1 % size, size // 2} | set(range(0, len(rows), size) if all_rows else ())):
         index = (np.arange(size) + shift) % len(rows)
         yield f"a batch of {size}", rows[index.tolist()], index
     if size > 1:
@@ -163,11 +206,13 @@ def _empty(like, shape):
 
 
 def _compare(alone, answer, index, what):
-    parts = _parts(answer, len(index))
+    parts = _parts(answer)
+    if _forms(parts) != _forms(alone, len(index)):
+        raise BatchVariant(f"{what}: f answers {_forms(parts)}, where rows alone make it {_forms(alone, len(index))}")
     for number, (expected, got) in enumerate(zip(alone, parts, strict=True)):
         for position, row in enumerate(index):
-            if row >= 0 and not np.array_equal(expected[row], got[position]):
-                differ = int((expected[row] != got[position]).sum())
+            if row >= 0 and not np.array_equal(expected.bytes[row], got.bytes[position]):
+                differ = int((expected.bytes[row] != got.bytes[position]).sum())
                 raise BatchVariant(
                     f"row {row} at position {position} of {what}: {differ} bytes of answer {number} are not those of the row alone"
                 )

@@ -203,7 +203,7 @@ impl Bits {
             T::TYPE,
             Type::F16 | Type::Bf16 | Type::F32 | Type::F64 | Type::F8E4M3 | Type::F8E5M2
         );
-        if samples::part(T::TYPE).is_some() && matches!(R::NAME, "sum" | "mean") {
+        if samples::part(T::TYPE).is_some() && matches!(R::NAME, "sum" | "prod" | "mean") {
             for word in &mut bits.0 {
                 *word = if f32::from_bits(*word).is_nan() {
                     spec::NAN

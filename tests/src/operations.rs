@@ -88,12 +88,13 @@ pub trait Operation: Sync {
     /// On a fault.
     fn along(&self, bits: &[u64], plan: &Plan, extents: &layout::Extents, misalign: usize, seed: u64) -> Vec<Bits>;
 
-    /// The answers of the kernel on the emulator in segments.
+    /// What the kernel writes on the emulator in segments.
     ///
     /// # Panics
     ///
     /// On a fault.
-    fn segments(&self, bits: &[u64], plan: &Plan, segments: &layout::Segments, apart: bool, seed: u64) -> Vec<Bits>;
+    fn segments(&self, bits: &[u64], plan: &Plan, segments: &layout::Segments, apart: bool, seed: u64)
+    -> Vec<Emulated>;
 
     /// [`Monoid::identity`].
     fn identity(&self) -> Eight;
@@ -162,17 +163,26 @@ impl<T: Element, R: Reduction<T>> Operation for Of<T, R> {
             .map(|answer| answer.bits(R::Answer::COUNT))
             .collect()
     }
-    fn segments(&self, bits: &[u64], plan: &Plan, segments: &layout::Segments, apart: bool, seed: u64) -> Vec<Bits> {
+    fn segments(
+        &self,
+        bits: &[u64],
+        plan: &Plan,
+        segments: &layout::Segments,
+        apart: bool,
+        seed: u64,
+    ) -> Vec<Emulated> {
         let values = elements::<T>(bits);
-        let answers = if self.selects() {
-            backends::emulator_segments(Asks::<true>(self), &values, plan, segments, apart, seed).0
+        let (answers, states): (Vec<Eight>, Vec<Eight>) = if self.selects() {
+            backends::emulator_segments(Asks::<true>(self), &values, plan, segments, apart, seed)
         } else {
-            backends::emulator_segments(Asks::<false>(self), &values, plan, segments, apart, seed).0
+            backends::emulator_segments(Asks::<false>(self), &values, plan, segments, apart, seed)
         };
-        answers
-            .into_iter()
-            .map(|answer: Eight| answer.bits(R::Answer::COUNT))
-            .collect()
+        let each = answers.into_iter().zip(states);
+        each.map(|(answer, state)| Emulated {
+            answer: answer.bits(R::Answer::COUNT),
+            state: self.bits(state),
+        })
+        .collect()
     }
     fn identity(&self) -> Eight {
         Eight::of(self.0.monoid().identity())

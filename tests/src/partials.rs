@@ -142,11 +142,11 @@ impl Divided {
     }
 }
 
-/// How many splits of each fold: so many, or with `WARPFOLD_EXHAUSTIVE` ten thousand, which takes hours.
+/// How many splits of a fold of one of `samples`: so many, or with `WARPFOLD_EXHAUSTIVE` those of which all samples together have ten thousand.
 #[must_use]
-pub fn splits(few: u64) -> u64 {
+pub fn splits(few: u64, samples: u64) -> u64 {
     if env::var_os("WARPFOLD_EXHAUSTIVE").is_some() {
-        10_000
+        10_000 / samples
     } else {
         few
     }

@@ -4,7 +4,7 @@
 use warpfold::{
     Plan, cpu,
     layout::{Axes, Extents, Layout, Segments},
-    ops::{Mean, NormInf, NormL2, Reduction, Sum, element::complex128},
+    ops::{Mean, NormInf, NormL2, Product, Reduction, Sum, element::complex128},
     plan::Shape,
 };
 use warpfold_kernels::kernels::Kernel;
@@ -25,6 +25,16 @@ fn parts(values: &[complex128]) -> [Vec<f64>; 2] {
 
 fn sum(values: &[f64]) -> f64 {
     fold_columns(ROW, values, -0.0, |a, b| a + b)
+}
+
+/// By 1, the number itself; else each product is rounded, and the sum of two.
+fn product(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    let is_one = |[re, im]: [f64; 2]| re == 1.0 && im.to_bits() == 0;
+    match (is_one(a), is_one(b)) {
+        (_, true) => a,
+        (true, _) => b,
+        _ => [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]],
+    }
 }
 
 /// As an answer has it: one NaN.
@@ -48,6 +58,17 @@ fn answers_are_those_of_the_parts() {
             let [re, im] = parts(&values);
             let sums = [sum(&re), sum(&im)];
             assert_eq!(both(cpu::reduce(Sum, &values).unwrap()), sums.map(bits), "{len}");
+            let [re, im] = fold_columns(
+                ROW,
+                &values.iter().map(|value| [value.re, value.im]).collect::<Vec<_>>(),
+                [1.0, 0.0],
+                product,
+            );
+            assert_eq!(
+                both(cpu::reduce(Product, &values).unwrap()),
+                [re, im].map(bits),
+                "{len}"
+            );
             let means = sums.map(|sum| bits(sum / len as f64));
             assert_eq!(both(cpu::reduce(Mean, &values).unwrap()), means, "{len}");
             let squares: Vec<f64> = values
@@ -90,12 +111,26 @@ fn whole_numbers_are_summed_exactly() {
     for size in [3e300, 3e-300] {
         assert_eq!(cpu::reduce(NormL2, &[complex128::new(size, 0.0)]).unwrap(), size);
     }
+    let turns = [complex128::new(1.0, 1.0); 8];
+    assert_eq!(cpu::reduce(Product, &turns).unwrap(), complex128::new(16.0, 0.0));
+    // Nothing of a number is lost by 1.
+    let ones = [
+        complex128::new(1.0, 0.0),
+        complex128::new(f64::INFINITY, -0.0),
+        complex128::new(1.0, 0.0),
+    ];
+    assert_eq!(both(cpu::reduce(Product, &ones).unwrap()), both(ones[1]));
+    assert_eq!(
+        cpu::reduce::<complex128, _>(Product, &[]).unwrap(),
+        complex128::new(1.0, 0.0)
+    );
     assert_eq!(both(cpu::reduce::<complex128, _>(Sum, &[]).unwrap()), [0, 0]);
     assert!(cpu::reduce::<complex128, _>(Mean, &[]).unwrap().re.is_nan());
 }
 
 fn each(f: impl Fn(&dyn Fold)) {
     f(&Of(Sum));
+    f(&Of(Product));
     f(&Of(Mean));
     f(&Of(NormL2));
     f(&Of(NormInf));

@@ -11,7 +11,8 @@ use warpfold_kernels::{
     stages::strategy::SEGMENT_LEVELS,
 };
 use warpfold_tests::{
-    Bits, backends,
+    Bits,
+    backends::{self, Emulated},
     operations::{self, Operation},
     samples::{self, elements},
 };
@@ -31,15 +32,18 @@ fn agrees(op: &dyn Operation, values: &[u64], segments: &Segments, leaves: Optio
     let plan = plan(op, segments, leaves);
     let alone = |i: usize| {
         let range = segments.get(i);
-        op.cpu(&values[range.start as usize..range.end as usize])
-            .expect("not empty, or an answer over nothing")
+        let values = &values[range.start as usize..range.end as usize];
+        Emulated {
+            answer: op.cpu(values).expect("not empty, or an answer over nothing"),
+            state: op.state(values),
+        }
     };
-    let expected: Vec<Bits> = (0..segments.count()).map(alone).collect();
+    let expected: Vec<Emulated> = (0..segments.count()).map(alone).collect();
     for apart in [false, true] {
-        let answers = op.segments(values, &plan, segments, apart, seed);
-        for (i, (answer, expected)) in answers.iter().zip(&expected).enumerate() {
+        let written = op.segments(values, &plan, segments, apart, seed);
+        for (i, (written, expected)) in written.iter().zip(&expected).enumerate() {
             let what = (op.name(), op.ty(), segments.get(i), apart, seed);
-            assert_eq!(answer, expected, "{plan}, segment {i}: {what:?}");
+            assert_eq!(written, expected, "{plan}, segment {i}: {what:?}");
         }
     }
 }
@@ -124,7 +128,7 @@ fn a_segment_of_three_turns() {
     let values = samples::ALL[0].array(Type::F32, segments.len() as usize);
     let plan = plan(&*op, &segments, Some(1));
     let expected = op.cpu(&values[7..values.len() - 3]).expect("a sum");
-    assert_eq!(op.segments(&values, &plan, &segments, false, 0)[1], expected);
+    assert_eq!(op.segments(&values, &plan, &segments, false, 0)[1].answer, expected);
 }
 
 #[test]

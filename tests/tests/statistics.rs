@@ -476,7 +476,7 @@ fn parts_are_the_whole() {
         );
         let len = partials::length(leaf_elements::<T>(), *number as usize) / way.unit() * way.unit();
         let values = samples::elements(&sample.array(T::TYPE, len * way.cells()));
-        partials::check(&Divided::new::<T, R>(op, values, way), *number, splits(10));
+        partials::check(&Divided::new::<T, R>(op, values, way), *number, splits(10, 1));
     }
     let mut number = 0;
     each_statistic!(in_parts(&mut number));

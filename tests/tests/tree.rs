@@ -160,10 +160,12 @@ fn the_cpu_follows_the_tree_in_long_arrays() {
         );
     }
     for case in [cases::CYCLE, cases::CANCELLING, cases::ASCENDING, cases::MIXED] {
-        for len in about(&[256 * LEAF, 1024 * LEAF, 3000 * LEAF]) {
+        for len in about(&[256 * LEAF, 1024 * LEAF]) {
             each_operator!(agrees(&case.array(len), case.name));
         }
     }
+    // The specification is slow over so many elements: one array of them.
+    each_operator!(agrees(&cases::CYCLE.array(3000 * LEAF + 1), cases::CYCLE.name));
 }
 
 fn a_shape() -> impl Strategy<Value = Shape> {
@@ -181,7 +183,7 @@ fn a_length(most: u32) -> impl Strategy<Value = usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn all_follow_the_tree_at_any_length_in_any_launch(

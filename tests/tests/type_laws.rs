@@ -236,6 +236,7 @@ fn every_operator_has_its_entries_and_every_entry_its_operator() {
     each_statistic!(statistic(&mut seen));
     // Of too many bits for [`operations`].
     statistic::<complex128, _>(Sum, &mut seen);
+    statistic::<complex128, _>(Product, &mut seen);
     statistic::<complex128, _>(Mean, &mut seen);
     statistic::<complex128, _>(NormL2, &mut seen);
     statistic::<complex128, _>(NormInf, &mut seen);

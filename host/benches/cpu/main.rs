@@ -19,8 +19,9 @@ use std::{env, fmt::Debug, hint::black_box};
 use criterion::{BenchmarkId, Criterion, Throughput};
 use rayon::prelude::*;
 use warpfold::{
-    cpu,
+    cpu, fold,
     ops::{ArgMax, LogSumExp, Min, Reduction, StdDev, Sum},
+    partial::Partial,
 };
 
 /// The plainest way to touch every byte: each thread adds up its part as integers, in any order, in whole vectors.
@@ -83,6 +84,40 @@ fn distinct(criterion: &mut Criterion) {
     }
 }
 
+/// Partials of 64 ragged runs: folded, and merged through bytes in an order of no meaning.
+fn partials(criterion: &mut Criterion) {
+    let values: Vec<f32> = (0..1_u32 << 26).map(|i| (i % 251) as f32 - 125.0).collect();
+    let len = values.len() / 64 - 1;
+    let run = |number: usize| number * len..if number == 63 { values.len() } else { (number + 1) * len };
+    let part = |number: usize| {
+        let run = run(number);
+        fold(Sum).partial_on_cpu(&values[run.clone()], run.start as u64)
+    };
+    let mut group = criterion.benchmark_group("cpu partials");
+    group.throughput(Throughput::Bytes(size_of_val(values.as_slice()) as u64));
+    group.bench_function(BenchmarkId::new("folded", 64), |bencher| {
+        bencher.iter(|| {
+            (0..64)
+                .map(|number| part(black_box(number)).expect("a part").to_bytes().len())
+                .sum::<usize>()
+        });
+    });
+    let messages: Vec<Vec<u8>> = (0..64)
+        .map(|number| part(number * 37 % 64).expect("a part").to_bytes())
+        .collect();
+    group.throughput(Throughput::Elements(64));
+    group.bench_function(BenchmarkId::new("merged", 64), |bencher| {
+        bencher.iter(|| {
+            let mut merged = Partial::<_, f32>::from_bytes(Sum, &messages[0]).expect("its bytes");
+            for message in &messages[1..] {
+                let part = Partial::from_bytes(Sum, black_box(message)).expect("its bytes");
+                merged.merge(part).expect("disjoint runs");
+            }
+            merged.finish(values.len() as u64).expect("all of it")
+        });
+    });
+}
+
 /// How what was measured is printed.
 #[derive(Clone, Copy, PartialEq)]
 enum Print {
@@ -109,6 +144,7 @@ fn main() {
         let mut criterion = Criterion::default().configure_from_args();
         folds(&mut criterion);
         distinct(&mut criterion);
+        partials(&mut criterion);
         criterion.final_summary();
     }
 }

@@ -24,10 +24,21 @@ pub type HostFn = Option<unsafe extern "C" fn(*mut c_void)>;
 /// `CUoccupancyB2DSize`: from threads in a block to bytes of dynamic shared memory.
 pub type BlockToShared = Option<unsafe extern "C" fn(i32) -> usize>;
 
-/// One exported function a line.
+/// Keeps a function to the program or the library that is linked with it. A shared library that exported it would stand in for the driver's own: for other
+/// libraries of the process, which look it up by name.
+macro_rules! hidden {
+    ($name:ident) => {
+        #[cfg(target_os = "linux")]
+        std::arch::global_asm!(concat!(".hidden ", stringify!($name)));
+    };
+}
+
+/// A function of the driver's a line.
 macro_rules! driver {
     ($($name:ident($($arg:ident: $ty:ty),*);)*) => {
         $(
+            hidden!($name);
+
             #[doc = concat!("`", stringify!($name), "` of the CUDA driver API.")]
             ///
             /// # Safety
@@ -179,10 +190,14 @@ driver! {
     cuStreamEndCapture(stream: Handle, graph: *mut Handle);
     cuStreamGetCtx(stream: Handle, context: *mut Handle);
     cuStreamIsCapturing(stream: Handle, status: *mut u32);
+    cuThreadExchangeStreamCaptureMode(mode: *mut u32);
     cuStreamQuery(stream: Handle);
     cuLaunchKernelEx(config: *const c_void, function: Handle, params: *mut *mut c_void, extra: *mut *mut c_void);
     cuOccupancyMaxActiveClusters(clusters: *mut i32, function: Handle, config: *const c_void);
 }
+
+hidden!(cuGetErrorString);
+hidden!(cuGetErrorName);
 
 /// `cuGetErrorString` of the CUDA driver API, except that there is always a text.
 ///

@@ -372,6 +372,10 @@ impl<'a, T: RowElement + Pod, O: RowOp> OneRow<'a, T, O> {
         to: Range<usize>,
         is_loaded: bool,
     ) -> Elements<'a> {
+        if place.seen == 0 {
+            // Nor may there be a buffer: of rows of which nothing is seen none is filled.
+            return Elements::InPlace([&[]; 2]);
+        }
         let range = place.at..place.at + place.seen;
         let (values, second) = (&self.values[range.clone()], self.second.part(range));
         if let (Some(values), false) = (floats(values), self.negates || self.zeroes || O::TAKES_COLUMNS) {

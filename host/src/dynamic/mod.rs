@@ -220,16 +220,36 @@ pub trait Function<T>: Send + Sync {
     /// As [`Pieces::new`](crate::pieces::Pieces::new).
     fn pieces(&self, piece: u64) -> Result<AnyPieces, Error>;
 
-    /// Folds a part of arrays on the CPU, from element `first` of each extent on: [`Fold::partial_on_cpu`](crate::Fold::partial_on_cpu).
+    /// Folds a part of arrays, from element `first` of each extent on: [`Fold::partial_on_cpu`](crate::Fold::partial_on_cpu) and `Fold::partial_on`.
     ///
     /// # Errors
     ///
-    /// As that; [`PartialFault::Segments`](crate::PartialFault::Segments) in segments.
+    /// As those; [`PartialFault::Segments`](crate::PartialFault::Segments) in segments.
     ///
     /// # Panics
     ///
     /// As [`answers`](Self::answers).
-    fn partial(&self, arrays: &Arrays<'_, T>, extent: Extent<'_>, first: u64) -> Result<AnyPartial, Error>;
+    fn partial(
+        &self,
+        target: &Target,
+        arrays: &Arrays<'_, T>,
+        extent: Extent<'_>,
+        first: u64,
+    ) -> Result<AnyPartial, Error>;
+
+    /// Plans the same for arrays of those layouts in a GPU's memory.
+    ///
+    /// # Errors
+    ///
+    /// As `Fold::partial_on`, but for those of memory.
+    #[cfg(feature = "cuda")]
+    fn prepare_partial(
+        &self,
+        gpu: &crate::gpu::Gpu,
+        layouts: Layouts<'_>,
+        extent: Extent<'_>,
+        first: u64,
+    ) -> Result<crate::gpu::PreparedPartial, Error>;
 
     /// The partial of bytes that [`AnyPartial::to_bytes`] gave.
     ///
@@ -380,12 +400,34 @@ where
         AnyPieces::new(Arc::new(Typed::<R, K::Item>::new(self.op)), piece)
     }
 
-    fn partial(&self, arrays: &Arrays<'_, T>, extent: Extent<'_>, first: u64) -> Result<AnyPartial, Error> {
-        let (op, fold) = (
-            Arc::new(Typed::<R, K::Item>::new(self.op)),
-            Fold::new(self.op, K::source(arrays)),
-        );
-        partial::cpu::partial(op, &fold, &arrays.shapes(), extent, first)
+    fn partial(
+        &self,
+        target: &Target,
+        arrays: &Arrays<'_, T>,
+        extent: Extent<'_>,
+        first: u64,
+    ) -> Result<AnyPartial, Error> {
+        let op = Arc::new(Typed::<R, K::Item>::new(self.op));
+        match target {
+            #[cfg(feature = "cuda")]
+            Target::Gpu(gpu) => gpu.partial(op, &self.any, &arrays.placed(), extent, first),
+            Target::Cpu => {
+                let fold = Fold::new(self.op, K::source(arrays));
+                partial::cpu::partial(op, &fold, &arrays.shapes(), extent, first)
+            }
+        }
+    }
+
+    #[cfg(feature = "cuda")]
+    fn prepare_partial(
+        &self,
+        gpu: &crate::gpu::Gpu,
+        layouts: Layouts<'_>,
+        extent: Extent<'_>,
+        first: u64,
+    ) -> Result<crate::gpu::PreparedPartial, Error> {
+        let op = Arc::new(Typed::<R, K::Item>::new(self.op));
+        gpu.prepare_partial(op, &self.any, &layouts.shapes(), extent, first)
     }
 
     fn partial_from_bytes(&self, bytes: &[u8]) -> Result<AnyPartial, Error> {

@@ -130,7 +130,7 @@ pub enum Error {
     },
 
     /// An axis that the array does not have.
-    #[error("no axis {axis}: the array has {axes}, from 0 up or from -1 down")]
+    #[error("axis {axis} is out of bounds for an array of {axes} axes")]
     NoAxis {
         /// Asked for.
         axis: i64,

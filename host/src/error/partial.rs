@@ -48,6 +48,13 @@ pub enum PartialFault {
     #[error("a partial is of a whole array or along axes, and not of segments")]
     Segments,
 
+    /// A part whose folded axes a GPU cannot take a run of elements of.
+    #[error(
+        "a part on a GPU: several axes are folded that are not one run of memory, and the part is of no whole indices of the first at each \
+         leaf: fold it on the CPU"
+    )]
+    Axes,
+
     /// Not a message from each rank of a group.
     #[error("{got} messages in a group of {size} ranks, of which this is rank {rank}")]
     Ranks {

@@ -30,6 +30,9 @@
 //! A model in several files, with an index or without, is opened as a [`Checkpoint`]: a list of all tensors, and what is
 //! wrong with it as a whole. Pickles of PyTorch are not read, for reading one may run any code.
 //!
+//! What a [`check`] finds in arrays, and in what those of two files [differ](diff), is had of open ones. [`reading`] has folds read elements as
+//! wider types, on all threads.
+//!
 //! Any number of files may be open at once: beyond the first 64, each is open only while it is read.
 //!
 //! ```
@@ -48,10 +51,12 @@
 //! # Ok::<(), warpfold::Error>(())
 //! ```
 
+pub mod check;
 mod checkpoint;
 mod cursor;
 mod damage;
 mod descr;
+pub mod diff;
 mod dtype;
 mod elements;
 mod fault;
@@ -68,6 +73,7 @@ mod ordered;
 mod pairs;
 mod pickle;
 mod python;
+pub mod reading;
 mod safetensors;
 mod stream;
 mod tensor;

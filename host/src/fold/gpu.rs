@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpfold_kernels::element::Item;
 
-use super::{Along, Fold, In, Output, Over, Whole, each};
+use super::{Along, Fold, In, InParts, Output, Over, Own, Whole, each};
 use crate::{
     Error,
     gpu::{Fill, Gpu, Prepared},
@@ -14,6 +14,7 @@ use crate::{
         element::Element,
         untyped::{Typed, of_words, unpacked},
     },
+    partial::Partial,
     pieces::AnyPieces,
 };
 
@@ -41,6 +42,32 @@ impl<Op: Operator, E: Over, Out, Mask> Fold<Op, E, Out, Mask> {
             pieces::<O::Item, _>(op, piece)
         })?;
         Ok(each::<E, Out, _>(answers.unpacked()?))
+    }
+}
+
+impl<Op: Operator, E: InParts, Mask> Fold<Op, E, Own, Mask> {
+    /// Folds a part of an array on a GPU, and waits: to what [`partial_on_cpu`](Fold::partial_on_cpu) folds it to, byte for byte
+    /// but for NaN that arithmetic made, whose bits are the hardware's until an answer has one for all.
+    ///
+    /// Cost: a run of memory is one launch, and along axes each subtree of the canonical tree is one, at most 2 · log₂ of a part's leaves. The
+    /// states are copied to the host, and the elements that no whole leaf has. Where [`split`](crate::partial::split) divides there are no
+    /// such elements but the last leaf's.
+    ///
+    /// # Errors
+    ///
+    /// As `partial_on_cpu` and [`on`](Fold::on); [`PartialFault::Axes`](crate::PartialFault::Axes) where several axes are folded that are not
+    /// one run of memory, unless a leaf is whole indices of the first, or any order of the elements serves.
+    pub fn partial_on<'a, O>(self, gpu: &Gpu, operand: O, first: u64) -> Result<Partial<O::Op, O::Item, E>, Error>
+    where
+        O: Operand<'a, Op, Mask>,
+    {
+        let (op, placed) = (O::op(self.op), operand.place(self.mask));
+        let (typed, any) = (
+            Arc::new(Typed::<O::Op, O::Item>::new(op)),
+            AnyOp::of::<O::Item, O::Op>(op),
+        );
+        let partial = gpu.partial(typed, &any, &placed, self.over.extent(), first)?;
+        Ok(Partial::of(partial))
     }
 }
 

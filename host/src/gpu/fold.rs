@@ -13,15 +13,15 @@ use crate::{
 };
 
 /// Arrays in device memory, brought there if they were not. The context is current, and so it must be where this is dropped.
-struct OnDevice {
+pub(super) struct OnDevice {
     /// Valid as far as cust's types, or who made a view of an address, can tell.
-    addresses: [u64; 2],
+    pub(super) addresses: [u64; 2],
     /// Dropped with the others.
     uploaded: Vec<DeviceBuffer<u8>>,
 }
 
 impl OnDevice {
-    fn of(gpu: &Gpu, placed: &Placed<'_>) -> Result<Self, Error> {
+    pub(super) fn of(gpu: &Gpu, placed: &Placed<'_>) -> Result<Self, Error> {
         let mut all = Self {
             addresses: [0; 2],
             uploaded: vec![],

@@ -73,6 +73,20 @@ impl Gpu {
         CurrentContext::synchronize().or_fail("cuCtxSynchronize")
     }
 
+    /// Runs what plans a launch, while a stream is captured in a graph: it allocates, copies and loads, which the driver refuses meanwhile unless it is told that
+    /// none of it belongs to the graph. What is captured must be on a stream that does not wait for the null stream.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`].
+    pub fn while_capturing<R>(&self, plan: impl FnOnce() -> R) -> Result<R, Error> {
+        /// CU_STREAM_CAPTURE_MODE_RELAXED
+        const RELAXED: u32 = 2;
+        let _bound = Bound::to(self.context())?;
+        let _before = CaptureMode(exchange_capture_mode(RELAXED)?);
+        Ok(plan())
+    }
+
     /// Whether launches on that stream are being captured in a graph.
     ///
     /// # Errors
@@ -87,4 +101,20 @@ impl Gpu {
         })?;
         Ok(status != 0)
     }
+}
+
+/// What a thread's capture mode was: it is so again once this is dropped, though what it was changed for panics.
+struct CaptureMode(u32);
+
+impl Drop for CaptureMode {
+    fn drop(&mut self) {
+        // A driver that does not take it says so at the next call.
+        let _ = exchange_capture_mode(self.0);
+    }
+}
+
+fn exchange_capture_mode(mut mode: u32) -> Result<u32, Error> {
+    // SAFETY: reads and writes one number, which outlives the call.
+    let code = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) };
+    check("cuThreadExchangeStreamCaptureMode", code).map(|()| mode)
 }

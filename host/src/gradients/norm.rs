@@ -10,11 +10,12 @@ use warpfold_kernels::{
 use super::{Floats, Order, TotalNorm};
 use crate::{
     Error,
-    cpu::{self, carries::Carries, pool},
+    cpu::{self, carries::Carries, erased::PackedFold, pool},
     ops::{
         self, Reduction,
         untyped::{Typed, of_words, words},
     },
+    partial::AnyPartial,
     pieces::AnyPieces,
 };
 
@@ -26,7 +27,7 @@ const TASK: usize = 1 << 16;
 pub(super) struct Found {
     /// The words of a state: of f32 until it is combined with one of f64.
     pub(super) state: Vec<u32>,
-    is_f64: bool,
+    pub(super) is_f64: bool,
     pub(super) elements: u64,
     pub(super) not_finite: u64,
 }
@@ -41,6 +42,8 @@ pub(super) trait AnyNorm: Send + Sync {
     fn finish(&self, found: &Found) -> TotalNorm;
     /// Pieces of a tensor of that type, each of so many elements; of a type that has no norm none.
     fn pieces(&self, element: Type, piece: u64) -> Option<Result<AnyPieces, Error>>;
+    /// A partial of a tensor of that type that has no elements.
+    fn partial(&self, element: Type) -> Option<Result<AnyPartial, Error>>;
     /// What is found in all pieces of one.
     fn found(&self, element: Type, pieces: AnyPieces, not_finite: u64) -> Found;
 }
@@ -151,6 +154,17 @@ impl<R: Norm> AnyNorm for R {
             Type::F64 => AnyPieces::new(Arc::new(Typed::<R, f64>::new(op)), piece),
             _ => return None,
         })
+    }
+
+    fn partial(&self, element: Type) -> Option<Result<AnyPartial, Error>> {
+        let op: Arc<dyn PackedFold> = match element {
+            Type::F32 => Arc::new(Typed::<R, f32>::new(*self)),
+            Type::F16 => Arc::new(Typed::<R, f16>::new(*self)),
+            Type::Bf16 => Arc::new(Typed::<R, bf16>::new(*self)),
+            Type::F64 => Arc::new(Typed::<R, f64>::new(*self)),
+            _ => return None,
+        };
+        Some(AnyPartial::new(op, vec![]))
     }
 
     fn found(&self, element: Type, pieces: AnyPieces, not_finite: u64) -> Found {

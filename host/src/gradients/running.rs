@@ -6,7 +6,7 @@ use super::{
     Floats, Order, TotalNorm,
     norm::{self, AnyNorm, Found},
 };
-use crate::{Error, TensorFault, cpu::carries::Carries, ops::element::Type, pieces::AnyPieces};
+use crate::{Error, TensorFault, cpu::carries::Carries, ops::element::Type, partial::AnyPartial, pieces::AnyPieces};
 
 /// The norm of tensors that come one after the other, each [whole](Self::push) or in [pieces](Self::tensor): see [`GradNorm::running`](super::GradNorm::running).
 #[derive(Clone)]
@@ -60,6 +60,47 @@ impl RunningNorm {
             not_finite: 0,
             running: self,
         })
+    }
+
+    /// The next tensor, of `elements` elements, by a partial that has all of them: of this norm's operator over the whole tensor. Elements that
+    /// are not finite show in the norm, and are not counted.
+    ///
+    /// ```
+    /// use warpfold::{fold, gradients::{Order, grad_norm}, ops::NormL2};
+    ///
+    /// let (weights, biases) = ([3.0_f32, 0.0, -4.0], [12.0_f32]);
+    /// let mut sharded = fold(NormL2).partial_on_cpu(&weights[1..], 1)?;
+    /// sharded.merge(fold(NormL2).partial_on_cpu(&weights[..1], 0)?)?;
+    /// let mut running = grad_norm(Order::L2).running()?;
+    /// running.partial(sharded.as_any(), 3)?;
+    /// running.push((&biases).into());
+    /// assert_eq!(running.finish().norm, 13.0);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`TensorFault::NoNorm`] of a type that has no norm, and of FP8; [`PartialFault`](crate::PartialFault) of a partial of another operator, and of one that lacks an
+    /// element.
+    pub fn partial(&mut self, partial: &AnyPartial, elements: u64) -> Result<(), Error> {
+        let element = partial.signature().element;
+        let own = self.norm.partial(element).ok_or(TensorFault::NoNorm {
+            tensor: self.tensors(),
+            element: element.name(),
+        });
+        let mut own = own.map_err(Error::Tensor)??;
+        own.merge(partial.clone())?;
+        match own.state(elements)? {
+            None if element == Type::F64 => self.push(Floats::F64(&[])),
+            None => self.push(Floats::F32(&[])),
+            Some(state) => self.take(Found {
+                state,
+                is_f64: element == Type::F64,
+                elements,
+                not_finite: 0,
+            }),
+        }
+        Ok(())
     }
 
     /// The norm of all of them.

@@ -118,6 +118,27 @@ impl Extents {
         distance(&self.folded, element)
     }
 
+    /// Some elements of each extent, if they are whole indices of the outermost dimension that is folded.
+    #[cfg(any(feature = "cuda", test))]
+    pub(crate) fn part(&self, part: &std::ops::Range<u64>) -> Option<Self> {
+        let len = part.end - part.start;
+        let inner: u64 = self.folded.iter().skip(1).map(|dim| dim.size).product();
+        if !part.start.is_multiple_of(inner) || !len.is_multiple_of(inner) {
+            return None;
+        }
+        let mut folded = self.folded.clone();
+        match len / inner {
+            1 if !folded.is_empty() => drop(folded.remove(0)),
+            size => folded.iter_mut().take(1).for_each(|outer| outer.size = size),
+        }
+        Some(Self {
+            folded,
+            offset: self.offset.wrapping_add_signed(self.step(part.start)),
+            len,
+            ..self.clone()
+        })
+    }
+
     /// [`start`](Self::start) of the answers from one on.
     pub(crate) fn starts(&self, from: u64, starts: &mut [i64]) {
         fill(&self.kept, from, starts);
@@ -313,6 +334,31 @@ mod tests {
                         .zip(starts)
                         .all(|(answer, start)| start as u64 == extents.start(answer))
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_has_whole_indices_of_the_outermost_dimension() {
+        let cube = Layout::strided(&[5, 3, 4], &[-12, 4, 1], 48).unwrap();
+        for (axes, inner) in [(&[0, 1, 2][..], 12), (&[1], 1), (&[0, 2], 4), (&[2], 1)] {
+            let extents = extents(&cube, axes);
+            for start in 0..extents.len {
+                for end in start + 1..=extents.len {
+                    let Some(part) = extents.part(&(start..end)) else {
+                        assert!(start % inner > 0 || end % inner > 0, "{axes:?}, {start}..{end}");
+                        continue;
+                    };
+                    assert_eq!((part.len, part.count), (end - start, extents.count));
+                    for element in 0..part.len {
+                        let place = |extents: &Extents, element| {
+                            extents
+                                .start(extents.count - 1)
+                                .wrapping_add_signed(extents.step(element))
+                        };
+                        assert_eq!(place(&part, element), place(&extents, start + element), "{axes:?}");
+                    }
+                }
             }
         }
     }

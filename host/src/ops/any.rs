@@ -9,6 +9,8 @@ use warpfold_kernels::{
 };
 
 use super::{BadParameter, Reduction};
+#[cfg(feature = "cuda")]
+use super::{Operator as _, Sum};
 use crate::{Error, layout::Segments};
 
 /// What calls must know of an operator over items of one type, but the fold itself: the code that reads it is compiled once.
@@ -68,10 +70,26 @@ impl AnyOp {
     ///
     /// [`Error::NoKernel`] where GPUs have none: of some operators under a mask and behind a step.
     pub fn kernel(&self) -> Result<&'static Entry, Error> {
-        self.built.ok_or(Error::NoKernel {
+        self.built.ok_or_else(|| self.no_kernel())
+    }
+
+    /// The same, if its states have the words of those on the CPU.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn kernel_of_states(&self) -> Result<&'static Entry, Error> {
+        let entry = self.kernel()?;
+        // A sum of i64 under a mask is u64's kernel's: the upper half of its state, which no sum shows, is another.
+        let is_of_unsigned = self.element == Type::I64 && entry.element == Type::U64;
+        if is_of_unsigned && self.name == Sum::NAME {
+            return Err(self.no_kernel());
+        }
+        Ok(entry)
+    }
+
+    fn no_kernel(&self) -> Error {
+        Error::NoKernel {
             op: self.name,
             element: self.element.name(),
-        })
+        }
     }
 }
 

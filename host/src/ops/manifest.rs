@@ -37,7 +37,7 @@ macro_rules! manifest {
                 /// the answer may not: 0 · 1 · … · 55 of f32 is NaN, for a half of it is infinite.
                 Product {}
                 name ("prod", "The product. Of floats it over- and underflows on the way, for they are combined in pairs: infinity times 0 is NaN.")
-                of (all)
+                of (all complex)
                 folds (|_op| monoids::Product = monoids::Product, "product")
                 masked ("product_where")
                 without_nan ("nanprod")

@@ -1,13 +1,16 @@
 //! A partial, all types forgotten: what merges and finishes is compiled once.
 
-use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
+use std::{collections::BTreeMap, fmt, iter, ops::Range, sync::Arc};
 
-use super::run::{Cells, Division, Run};
+use super::{
+    run::{Cells, Division, Run},
+    split::subtrees,
+};
 use crate::{
     Error, PartialFault,
     cpu::{erased::PackedFold, filled},
     ops::{
-        Signature,
+        OpFacts, Signature,
         untyped::{Answers, Lens},
     },
     pieces::subtrees::{Subtree, Subtrees},
@@ -27,10 +30,12 @@ pub struct AnyPartial {
 }
 
 /// What a run is folded from: extents that are read, or states that a GPU made of them.
-pub(super) trait Parts {
-    /// The states of a subtree of all cells, or of any run where any order serves. It begins so many elements after the run does;
-    /// positions are those in the whole extent.
-    fn states(&self, part: &Range<u64>) -> Result<Vec<u32>, Error>;
+///
+/// Its parts are subtrees, in their order, or all of it where any order serves. They are counted from the run's first element, and positions
+/// from that of the whole extent.
+pub(crate) trait Parts {
+    /// The states of all cells, of each part.
+    fn states(&self, parts: &[Range<u64>]) -> Result<Vec<Vec<u32>>, Error>;
     /// The elements of all cells, packed.
     fn packed(&self, part: &Range<u64>) -> Result<Vec<u8>, Error>;
 }
@@ -41,7 +46,7 @@ impl AnyPartial {
     /// # Errors
     ///
     /// [`Error::Parameter`]; [`Error::ShapeOverflow`].
-    pub(super) fn new(op: Arc<dyn PackedFold>, shape: Vec<u64>) -> Result<Self, Error> {
+    pub(crate) fn new(op: Arc<dyn PackedFold>, shape: Vec<u64>) -> Result<Self, Error> {
         op.facts().check()?;
         let cells = cells(&shape).ok_or_else(|| Error::ShapeOverflow { shape: shape.clone() })?;
         Ok(Self {
@@ -54,13 +59,9 @@ impl AnyPartial {
     }
 
     /// With the run of `len` elements from `first` on, where there was none.
-    pub(super) fn with(mut self, first: u64, len: u64, parts: &dyn Parts) -> Result<Self, Error> {
+    pub(crate) fn with(mut self, first: u64, len: u64, parts: &dyn Parts) -> Result<Self, Error> {
         let facts = self.op.facts();
-        let overflow = || Error::LengthOverflow {
-            elements: u64::MAX,
-            element_bytes: facts.element_bytes(),
-        };
-        let end = first.checked_add(len).ok_or_else(overflow)?;
+        let end = end_of(facts, first, len)?;
         if len == 0 {
             return Ok(self);
         }
@@ -71,13 +72,12 @@ impl AnyPartial {
             after: vec![],
         };
         if facts.in_any_order() {
-            self.total = Some(parts.states(&(0..len))?);
+            self.total = parts.states(&parts_of(facts, first, len))?.pop();
         } else {
-            let (leaf, division) = (facts.leaf_elements(), Division::by(facts, first, end));
+            let division = Division::by(facts, first, end);
             run.before = parts.packed(&(0..division.before))?;
-            for (level, index) in division.subtrees() {
-                let start = index * (leaf << level) - first;
-                let states = parts.states(&(start..start + (leaf << level)))?;
+            let states = parts.states(&parts_of(facts, first, len))?;
+            for ((level, index), states) in division.subtrees().zip(states) {
                 run.whole.push(&*self.op, Subtree { level, index, states });
             }
             run.after = parts.packed(&(len - division.after..len))?;
@@ -203,18 +203,24 @@ impl AnyPartial {
     ///
     /// As that.
     pub fn finish(&self, len: u64) -> Result<Answers, Error> {
-        self.is_all(len)?;
+        let states = self.state(len)?;
         if self.cells > 0 {
             self.op.facts().check_extent(len)?;
         }
         let mut bytes = filled(&self.op.over_nothing(), self.cells as u64)?;
-        if let Some(states) = self.states().filter(|_| self.cells > 0) {
+        if let Some(states) = states.filter(|_| self.cells > 0) {
             self.op.finish_each(&states, Lens::All(len as usize), &mut bytes);
         }
         Ok(Answers {
             shape: self.shape.clone(),
             bytes,
         })
+    }
+
+    /// The states of extents of that length, of which it must have all elements; none where that is 0.
+    pub(crate) fn state(&self, len: u64) -> Result<Option<Vec<u32>>, Error> {
+        self.is_all(len)?;
+        Ok(self.states())
     }
 
     /// Whether the elements are those of extents of that length, all of them.
@@ -250,6 +256,27 @@ impl AnyPartial {
         let ragged = (run.end % leaf > 0).then(|| cells.leaf_states(&run.after, run.end / leaf * leaf));
         run.whole.total(&*self.op, ragged)
     }
+}
+
+/// Where a run ends.
+///
+/// # Errors
+///
+/// [`Error::LengthOverflow`] past 2⁶⁴ − 1.
+pub(crate) fn end_of(facts: &OpFacts, first: u64, len: u64) -> Result<u64, Error> {
+    first.checked_add(len).ok_or_else(|| Error::LengthOverflow {
+        elements: u64::MAX,
+        element_bytes: facts.element_bytes(),
+    })
+}
+
+/// The parts that have states, of a run of `len` elements from `first` on: [`Parts`]. Its last position is below 2⁶⁴.
+pub(crate) fn parts_of(facts: &OpFacts, first: u64, len: u64) -> Vec<Range<u64>> {
+    if facts.in_any_order() {
+        return iter::once(0..len).collect();
+    }
+    let subtrees = subtrees(first, len, facts.leaf_elements());
+    subtrees.map(|part| part.start - first..part.end - first).collect()
 }
 
 /// How many indices a shape has, if they can be numbered.

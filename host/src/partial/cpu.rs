@@ -66,10 +66,13 @@ fn items(part: &Range<u64>) -> Range<usize> {
 }
 
 impl Parts for Whole<'_> {
-    fn states(&self, part: &Range<u64>) -> Result<Vec<u32>, Error> {
-        let mut state = vec![0; self.fold.untyped().words()];
-        fold_tree(self.fold, items(part), self.first + part.start, &mut state);
-        Ok(state)
+    fn states(&self, parts: &[Range<u64>]) -> Result<Vec<Vec<u32>>, Error> {
+        let state = |part: &Range<u64>| {
+            let mut state = vec![0; self.fold.untyped().words()];
+            fold_tree(self.fold, items(part), self.first + part.start, &mut state);
+            state
+        };
+        Ok(parts.iter().map(state).collect())
     }
     fn packed(&self, part: &Range<u64>) -> Result<Vec<u8>, Error> {
         let items = items(part);
@@ -80,10 +83,13 @@ impl Parts for Whole<'_> {
 }
 
 impl Parts for Along<'_> {
-    fn states(&self, part: &Range<u64>) -> Result<Vec<u32>, Error> {
-        let mut states = axes::states(self.fold, self.each, part)?;
-        self.fold.untyped().shift(&mut states, self.first);
-        Ok(states)
+    fn states(&self, parts: &[Range<u64>]) -> Result<Vec<Vec<u32>>, Error> {
+        let states = |part| {
+            let mut states = axes::states(self.fold, self.each, part)?;
+            self.fold.untyped().shift(&mut states, self.first);
+            Ok(states)
+        };
+        parts.iter().map(states).collect()
     }
     fn packed(&self, part: &Range<u64>) -> Result<Vec<u8>, Error> {
         axes::packed(self.fold, self.each, part, self.item)

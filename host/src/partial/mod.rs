@@ -42,7 +42,7 @@
 //! A state that is rounded may hold a NaN, whose sign and payload are the machine's. They show in no answer. They may show in bytes: of
 //! partials of one array that was divided in different ways, such a state may differ.
 
-mod any;
+pub(crate) mod any;
 pub(crate) mod cpu;
 mod crc;
 mod head;
@@ -54,7 +54,7 @@ mod write;
 
 pub use any::AnyPartial;
 pub use head::Head;
-pub use split::split;
+pub use split::{split, subtrees};
 
 use std::{fmt, marker::PhantomData, ops::Range, sync::Arc};
 
@@ -69,7 +69,7 @@ use crate::{
 /// What some runs of an array's elements fold to: see the [module](self).
 ///
 /// It is of an operator over items of one type, and of a whole array or [along](crate::fold::Along) axes.
-/// [`Fold::partial_on_cpu`](crate::Fold::partial_on_cpu) makes one.
+/// [`Fold::partial_on_cpu`](crate::Fold::partial_on_cpu) and `Fold::partial_on` make one.
 #[derive(Clone)]
 pub struct Partial<R, I, E = Whole> {
     any: AnyPartial,

@@ -2,6 +2,26 @@
 
 use std::ops::Range;
 
+use super::run::Division;
+
+/// The subtrees of the canonical tree that a partial of `len` elements from `first` on has states of, as runs of elements: the largest
+/// that its whole leaves, of `leaf` elements, are. An operator that any order serves has one state instead.
+///
+/// ```
+/// use warpfold::partial::subtrees;
+///
+/// assert_eq!(subtrees(1000, 4000, 1024).collect::<Vec<_>>(), [1024..2048, 2048..4096]);
+/// ```
+///
+/// # Panics
+///
+/// If `leaf` is 0, or the run ends past 2⁶⁴ − 1.
+pub fn subtrees(first: u64, len: u64, leaf: u64) -> impl Iterator<Item = Range<u64>> {
+    let end = first.checked_add(len).expect("positions below 2^64");
+    let subtrees = Division::of(first, end, leaf).subtrees();
+    subtrees.map(move |(level, index)| (index * leaf) << level..((index + 1) * leaf) << level)
+}
+
 /// A share's part that is given up to balance for fewer subtrees: one in so many.
 const BALANCE: u64 = 64;
 

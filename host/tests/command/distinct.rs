@@ -79,7 +79,7 @@ fn it_tells_of_its_table_and_writes_its_answers() {
 #[test]
 fn what_it_does_not_take_is_said() {
     let file = Temporary::array("(2, 3)", &[0.0; 6]);
-    fails("distinct", &file.0, &["--axis", "2"], &["no axis 2"]);
+    fails("distinct", &file.0, &["--axis", "2"], &["axis 2 is out of bounds"]);
     let complex = array("<c16", "(1,)", &[0; 16]);
     fails("distinct", &complex.0, &[], &["complex128 are not counted"]);
     for more in [

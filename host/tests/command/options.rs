@@ -107,7 +107,7 @@ fn negative_numbers_are_numbers() {
     for (op, option, value, result) in [
         ("sum", "--axis", "-1", Ok("[ 6.0 18.0]")),
         ("sum", "--axis", "-1,-2", Ok("24.0")),
-        ("sum", "--axis", "-3", Err((1, "no axis -3"))),
+        ("sum", "--axis", "-3", Err((1, "axis -3 is out of bounds"))),
         (
             "sum",
             "--axis",

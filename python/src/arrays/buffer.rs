@@ -73,9 +73,15 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, library: Library) -> PyResul
             let bytes = buffer.0.itemsize as usize;
             let format = buffer.format();
             let element = dtypes::of_format(format, bytes).ok_or_else(|| {
+                let hint = match (library, format) {
+                    (Library::Numpy, [b'>' | b'!', ..]) => {
+                        ": x.astype(x.dtype.newbyteorder(\"=\")) has this machine's order of bytes"
+                    }
+                    _ => "",
+                };
                 let format = String::from_utf8_lossy(format);
                 PyTypeError::new_err(format!(
-                    "an array of elements of format {format:?} is none of numbers that warpfold has"
+                    "an array of elements of format {format:?} is none of numbers that warpfold has{hint}"
                 ))
             })?;
             of_buffer(object, library, element, buffer)
@@ -112,7 +118,15 @@ fn of_buffer<'py>(object: &Bound<'py, PyAny>, library: Library, element: Type, b
         .iter()
         .map(|extent| *extent as u64)
         .collect();
-    let steps = buffer.numbers(buffer.0.strides);
+    let in_order: Vec<isize>;
+    let steps = if buffer.0.strides.is_null() {
+        // ctypes says none of arrays in C order.
+        let strides = copy::c_strides(&shape);
+        in_order = strides.iter().map(|stride| *stride as isize * bytes).collect();
+        &in_order
+    } else {
+        buffer.numbers(buffer.0.strides)
+    };
     // An axis of one index steps nowhere.
     let is_whole = |(step, extent): (&isize, &u64)| *extent <= 1 || step % bytes == 0;
     let strides: Option<Vec<i64>> = steps
@@ -133,16 +147,11 @@ fn of_buffer<'py>(object: &Bound<'py, PyAny>, library: Library, element: Type, b
     };
     match strides {
         Some(strides) if first % copy::alignment(element) == 0 || shape.contains(&0) => {
-            let array = array(strides, first, Hold::Buffer(buffer));
-            Ok(if array.has_odd_truths()? {
-                array.in_order_copy()?
-            } else {
-                array
-            })
+            Ok(array(strides, first, Hold::Buffer(buffer)))
         }
         _ => {
             let steps: Vec<i64> = steps.iter().map(|step| *step as i64).collect();
-            let copy = copy::copied(first, &shape, &steps, element);
+            let copy = copy::copied(first, &shape, &steps, element)?;
             let first = copy.as_ptr() as usize;
             Ok(array(copy::c_strides(&shape), first, Hold::Copy(copy)))
         }
@@ -251,5 +260,9 @@ pub(super) fn memoryview<'py>(
         ))
     })?;
     let view = PyMemoryView::from(&PyByteArray::new(py, bytes))?;
+    if bytes.is_empty() {
+        // It has no axes of no index.
+        return view.call_method1(intern!(py, "cast"), (format,));
+    }
     view.call_method1(intern!(py, "cast"), (format, shape))
 }

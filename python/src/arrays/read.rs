@@ -7,9 +7,10 @@ use std::{
 };
 
 use pyo3::{
-    Bound, PyAny, PyErr, PyResult, Python,
+    Bound, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError},
     ffi, intern,
+    sync::PyOnceLock,
     types::{
         IntoPyDict as _, PyAnyMethods as _, PyCapsule, PyCapsuleMethods as _, PyDictMethods as _, PyString,
         PyTypeMethods as _,
@@ -82,21 +83,25 @@ impl<'py> Array<'py> {
         if len == 0 {
             return Ok(false);
         }
+        // What lies between them would take longer to look at than they to copy.
+        if len as u64 / 4 > self.len() {
+            return Ok(true);
+        }
         // SAFETY: as in `Array::view`.
         let bytes: &[u8] = unsafe { slice::from_raw_parts((self.first as i64 + low) as *const u8, len) };
         Ok(bytes.iter().fold(0, |or, byte| or | byte) > 1)
     }
 
-    /// A copy of truths, in C order, of bytes 0 and 1.
-    pub(super) fn in_order_copy(mut self) -> PyResult<Self> {
-        let mut copy = copy::copied(self.first, &self.shape, &self.strides, self.element);
-        for byte in bytemuck::cast_slice_mut::<u128, u8>(&mut copy) {
-            *byte = u8::from(*byte != 0);
+    /// A copy in C order, of truths one of bytes 0 and 1.
+    pub(super) fn in_order_copy(self) -> PyResult<Self> {
+        let mut copy = self.copied()?;
+        if self.element == Type::Bool {
+            for byte in bytemuck::cast_slice_mut::<u128, u8>(&mut copy) {
+                *byte = u8::from(*byte != 0);
+            }
         }
-        self.first = copy.as_ptr() as usize;
-        self.strides = copy::c_strides(&self.shape);
-        self.hold = Hold::Copy(copy);
-        Ok(self)
+        let element = self.element;
+        Ok(self.in_copy(element, copy))
     }
 
     /// Of a tensor, which `hold` or the object keeps.
@@ -148,15 +153,23 @@ impl<'py> Array<'py> {
             is_writable,
             hold,
         };
+        if first == 0 && !array.shape.contains(&0) {
+            return Err(PyBufferError::new_err(
+                "an array without memory: a fake tensor, or one of zeros that are not stored",
+            ));
+        }
         if !first.is_multiple_of(copy::alignment(element)) && !array.shape.contains(&0) {
             return Err(PyBufferError::new_err("an array whose elements are not aligned"));
         }
-        Ok(if array.has_odd_truths()? {
-            array.in_order_copy()?
-        } else {
-            array
-        })
+        Ok(array)
     }
+}
+
+/// torch.is_grad_enabled(): a call for each tensor of a forward pass, so the function is kept.
+fn is_grad_enabled(py: Python<'_>) -> PyResult<bool> {
+    static FUNCTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let function = FUNCTION.import(py, "torch", "is_grad_enabled")?;
+    function.call0()?.is_truthy()
 }
 
 /// A tensor of torch's whose elements are as memory has them, of one that is negated or conjugated when it is read; none where it is so already. One that a
@@ -167,7 +180,7 @@ fn resolved<'py>(object: &Bound<'py, PyAny>, is_complex: bool) -> PyResult<Optio
     let Ok(wants_gradient) = object.getattr(intern!(py, "requires_grad")) else {
         return Ok(None);
     };
-    if wants_gradient.is_truthy()? && py.import("torch")?.call_method0("is_grad_enabled")?.is_truthy()? {
+    if wants_gradient.is_truthy()? && is_grad_enabled(py)? {
         return Err(PyValueError::new_err(
             "it requires grad, and here is no gradient: warpfold.torch has functions with one; or pass x.detach()",
         ));
@@ -290,17 +303,30 @@ impl<'py> New<'py> {
     /// What its library raises.
     pub fn of(x: &Array<'py>, device: Device, element: Type, shape: &[u64]) -> PyResult<Self> {
         let Library::Exchange(exchange) = x.library else {
-            let module = root(&x.object)?;
-            if module != "cupy" {
+            let (py, module) = (x.object.py(), root(&x.object)?);
+            let arguments = (shape, dtypes::name(element));
+            let made = match &*module {
+                "cupy" => py.import(module)?.call_method1(intern!(py, "empty"), arguments)?,
+                JAX => {
+                    let on = [("device", x.object.getattr("device")?)].into_py_dict(py)?;
+                    let made = py.import("jax.numpy")?.call_method("empty", arguments, Some(&on))?;
+                    // It is filled with zeros, before anything else is written.
+                    made.call_method0("block_until_ready")?
+                }
+                _ => {
+                    return Err(PyTypeError::new_err(format!(
+                        "x: an array of {module} on {device}: pass one of torch, CuPy or JAX"
+                    )));
+                }
+            };
+            let made = Array::of(&made, "x")?;
+            if made.element != element {
                 return Err(PyTypeError::new_err(format!(
-                    "x: an array of {module} on {device}: pass one of torch or CuPy"
+                    "the answer is of {}, which JAX has with jax_enable_x64",
+                    dtypes::name(element)
                 )));
             }
-            let py = x.object.py();
-            let made = py
-                .import(module)?
-                .call_method1(intern!(py, "empty"), (shape, dtypes::name(element)))?;
-            return Ok(Self::Made(Array::of(&made, "x")?));
+            return Ok(Self::Made(made));
         };
         let mut extents: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
         let (code, bits) = dtypes::to_dlpack(element);
@@ -376,6 +402,21 @@ impl<'py> New<'py> {
     }
 }
 
+/// The package that JAX's arrays are of.
+const JAX: &str = "jaxlib";
+
+impl Array<'_> {
+    /// Whether its library has no stream of which it could wait for a launch: then the call waits.
+    ///
+    /// # Errors
+    ///
+    /// Of a type without a module.
+    pub fn has_no_stream(&self) -> PyResult<bool> {
+        let is_dlpack = matches!(self.library, Library::Dlpack);
+        Ok(is_dlpack && root(&self.object)? == JAX)
+    }
+}
+
 /// The package of an object's type.
 fn root(object: &Bound<'_, PyAny>) -> PyResult<String> {
     let module = object.get_type().module()?.to_string();
@@ -396,10 +437,12 @@ pub(super) fn current_stream(object: &Bound<'_, PyAny>, library: Library, device
         }
         return Ok(stream as u64);
     }
-    let stream = py
-        .import(root(object)?)?
-        .getattr("cuda")?
-        .call_method0("get_current_stream")?;
+    let module = root(object)?;
+    if module == JAX {
+        // The null stream, which its own are made to precede.
+        return Ok(0);
+    }
+    let stream = py.import(module)?.getattr("cuda")?.call_method0("get_current_stream")?;
     stream.getattr("ptr")?.extract()
 }
 

@@ -45,10 +45,10 @@ fn of<'a, 'py, T: RowType, U: RowType, Op: Takes>(
         row = Op::with_second(row, second, operand);
     }
     if let Some(weight) = beside.weight {
-        row = Op::with_weight(row, floats(weight)?);
+        row = Op::with_weight(row, floats(weight, "weight")?);
     }
     if let Some(bias) = beside.bias {
-        row = Op::with_bias(row, floats(bias)?);
+        row = Op::with_bias(row, floats(bias, "bias")?);
     }
     let view = x.view::<T>(false)?;
     let mapped: Mapped<U, Op::Known> = py.detach(|| row.on_cpu(view)).map_err(errors::of)?;
@@ -79,7 +79,7 @@ fn of<'a, 'py, T: RowType, U: RowType, Op: Takes>(
 }
 
 /// Weights or biases.
-pub(super) fn floats<'a>(array: &'a Array<'_>) -> PyResult<Shaped<Floats<'a>>> {
+pub(super) fn floats<'a>(array: &'a Array<'_>, argument: &str) -> PyResult<Shaped<Floats<'a>>> {
     Ok(match array.element {
         Type::F32 => array.view::<f32>(false)?.into(),
         Type::F16 => array.view::<f16>(false)?.into(),
@@ -87,7 +87,7 @@ pub(super) fn floats<'a>(array: &'a Array<'_>) -> PyResult<Shaped<Floats<'a>>> {
         other => {
             let name = crate::dtypes::name(other);
             return Err(pyo3::exceptions::PyTypeError::new_err(format!(
-                "weights and biases are of float32, float16 or bfloat16, and these are of {name}"
+                "{argument}: it is of {name}, and must be of float32, float16 or bfloat16"
             )));
         }
     })

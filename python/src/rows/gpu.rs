@@ -105,7 +105,7 @@ pub(super) fn mapped<'py, Op: Takes>(
     })?;
     let new = match wanted.out {
         Some(out) => {
-            out.check_out(out_type, &x.shape)?;
+            out.check_out(x.device, out_type, &x.shape)?;
             None
         }
         None if wanted.maps => Some(New::on_device(x, out_type, &x.shape)?),

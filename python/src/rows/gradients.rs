@@ -14,6 +14,7 @@ use super::{Second, calls::rows_of, cpu::floats, takes::RowType};
 use crate::{
     arrays::{Array, Device},
     dtypes, errors,
+    options::Causal,
 };
 
 /// A gradient's arrays.
@@ -95,7 +96,7 @@ pub fn softmax_gradient<'py>(
     dy: &Bound<'py, PyAny>,
     axis: i64,
     scale: f32,
-    causal: Option<i64>,
+    causal: Option<Causal>,
     log: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (y, dy) = (Array::of(y, "y")?, Array::of(dy, "dy")?);
@@ -111,13 +112,13 @@ pub fn softmax_gradient<'py>(
         axis as u64,
         scale.to_bits().into(),
         u64::from(causal.is_some()),
-        causal.unwrap_or(0) as u64,
+        causal.map_or(0, |Causal(offset)| offset) as u64,
         0,
     ];
     if log {
         let make = |dy| {
             let row = row::log_softmax_gradient(dy).axis(axis).scaled_by(scale);
-            if let Some(offset) = causal {
+            if let Some(Causal(offset)) = causal {
                 row.causal_by(offset)
             } else {
                 row
@@ -130,7 +131,7 @@ pub fn softmax_gradient<'py>(
     } else {
         let make = |dy| {
             let row = row::softmax_gradient(dy).axis(axis).scaled_by(scale);
-            if let Some(offset) = causal {
+            if let Some(Causal(offset)) = causal {
                 row.causal_by(offset)
             } else {
                 row
@@ -166,7 +167,13 @@ pub fn norm_gradient<'py>(
     arrays.check(axis)?;
     let [means, reciprocals] = arrays.known()?;
     let on_cpu = x.device == Device::Cpu;
-    let weights = || weight.as_ref().filter(|_| on_cpu).map(floats).transpose();
+    let weights = || {
+        weight
+            .as_ref()
+            .filter(|_| on_cpu)
+            .map(|weight| floats(weight, "weight"))
+            .transpose()
+    };
     let weights = weights()?;
     let numbers = [axis as u64, one_plus_weight.into(), weight.is_some().into(), 0, 0];
     if mean.is_some() {
@@ -220,17 +227,10 @@ where
             let mapped = x.object.py().detach(|| row.on_cpu::<_, T>(view)).map_err(errors::of)?;
             x.like(x.element, &mapped.shape, bytemuck::cast_slice(&mapped.values))
         }
-        #[cfg(feature = "cuda")]
         Device::Cuda(device) => on_gpu(arrays, device, op, make),
-        #[cfg(not(feature = "cuda"))]
-        Device::Cuda(_) => {
-            let _ = (op, make, Second::Gradients);
-            Err(errors::DeviceError::new_err("this warpfold was built without GPUs"))
-        }
     }
 }
 
-#[cfg(feature = "cuda")]
 fn on_gpu<'a, 'py, Op: Operation + Send + Sync>(
     arrays: &'a Arrays<'a, 'py>,
     device: usize,
@@ -325,14 +325,10 @@ fn columns<'py, T: RowType>(arrays: &Arrays<'_, 'py>, known: &(impl NormKnown + 
             let all: Vec<f32> = sums.weight.into_iter().chain(sums.bias).collect();
             x.like(Type::F32, &shape, bytemuck::cast_slice(&all))
         }
-        #[cfg(feature = "cuda")]
         Device::Cuda(device) => columns_on_gpu::<T>(arrays, device, known, &shape),
-        #[cfg(not(feature = "cuda"))]
-        Device::Cuda(_) => Err(errors::DeviceError::new_err("this warpfold was built without GPUs")),
     }
 }
 
-#[cfg(feature = "cuda")]
 fn columns_on_gpu<'py, T: RowType>(
     arrays: &Arrays<'_, 'py>,
     device: usize,

@@ -221,3 +221,99 @@ def test_segments():
         if name == "argmax":
             offsets = offsets.unique()
         same(wf.segments(name, x.cuda(), offsets=offsets, **options), wf.segments(name, x, offsets=offsets, **options), name)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "argmax", "minmax", "var", "logsumexp", "count_nonzero", "norm", "bitwise_xor"])
+def test_partials_have_the_cpus_bytes(name):
+    done = 0
+    for dtype in TYPES:
+        for x, axes in layouts(dtype):
+            for axis, first in itertools.product(axes, (0, 4096 - 64)):
+                first = first if axis not in ((0, 2), (1, 2)) else first // 8 * 8 * x.shape[-1]
+                try:
+                    on_cpu = wf.partial(name, x, first=first, axis=axis)
+                except TypeError:
+                    continue
+                assert bytes(wf.partial(name, x.cuda(), first=first, axis=axis)) == bytes(on_cpu), (name, dtype, tuple(x.shape), axis)
+                done += 1
+    assert done > 5
+    x, mask = values((9000,), torch.float32), values((9000,), torch.bool, 1)
+    assert bytes(wf.partial("sum", x.cuda(), where=mask.cuda())) == bytes(wf.partial("sum", x, where=mask))
+    assert bytes(wf.partial("dot", x.cuda(), y=x.cuda() + 1)) == bytes(wf.partial("dot", x, y=x + 1))
+    big = values((64, 30_000), torch.bfloat16)
+    for part in (big[:, 3:20_000], big[1::2, ::2], big.flip(0)):
+        assert bytes(wf.partial("sum", part.cuda(), axis=1, first=7)) == bytes(wf.partial("sum", part, axis=1, first=7))
+    view = big.cuda()[5:, 100:1300]
+    assert bytes(wf.partial("sum", view, axis=1)) == bytes(wf.partial("sum", big[5:, 100:1300], axis=1))
+
+
+def test_partials_go_to_no_graph():
+    x = torch.ones(10_000, device="cuda")
+    wf.partial("sum", x)
+    with pytest.raises(wf.DeviceError, match="partials wait for the GPU"), torch.cuda.graph(torch.cuda.CUDAGraph()):
+        wf.partial("sum", x)
+
+
+@pytest.mark.parametrize("ord", [1.0, 2.0, float("inf"), 3.0])
+def test_norms_of_lists(ord):
+    for types in ([torch.float32], [torch.bfloat16, torch.float16, torch.float32], [torch.float32, torch.float64]):
+        shapes = [(300, 70), (11,), (100_003,), (0, 4), (8, 8)]
+        arrays = [values(shape, dtype, seed) for seed, (shape, dtype) in enumerate(zip(shapes, types * 5))]
+        on_gpu = [x.cuda() for x in arrays]
+        same(wf.grad_norm(on_gpu, ord=ord), wf.grad_norm(arrays, ord=ord))
+        same(wf.grad_norm([x.T.contiguous().T if x.dim() > 1 else x for x in on_gpu], ord=ord), wf.grad_norm(arrays, ord=ord))
+    graph, x = torch.cuda.CUDAGraph(), on_gpu[0].clone()
+    wf.grad_norm([x, x], ord=ord)
+    with torch.cuda.graph(graph):
+        norm = wf.grad_norm([x, x], ord=ord)
+    x *= 2
+    graph.replay()
+    same(norm, wf.grad_norm([x.cpu(), x.cpu()], ord=ord))
+
+
+def test_jax():
+    jax = pytest.importorskip("jax")
+    if jax.devices()[0].platform != "gpu":
+        pytest.skip("JAX has no GPU here")
+    x = np.random.default_rng(0).standard_normal((300, 700), "float32")
+    on_gpu = jax.device_put(x)
+    for name, axis in itertools.product(("sum", "max", "var", "logsumexp"), (None, 0, 1)):
+        got = getattr(wf, name)(on_gpu * 2, axis=axis)
+        assert isinstance(got, jax.Array) and got.devices() == on_gpu.devices()
+        assert np.asarray(got).tobytes() == np.asarray(getattr(wf, name)(x * 2, axis=axis)).tobytes(), (name, axis)
+    assert np.asarray(wf.softmax(on_gpu)).tobytes() == wf.softmax(x).tobytes()
+    # It can be computed with, and what it was made of is as it was.
+    assert float((wf.sum(on_gpu, axis=1) + 1).sum()) == pytest.approx(float(x.sum()) + 300, rel=1e-3)
+    with pytest.raises(TypeError, match="jax_enable_x64"):
+        wf.argmax(on_gpu)
+
+
+def test_distinct_elements():
+    for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.uint8, torch.bool):
+        x = (values((60, 500), torch.float32) * 20).to(dtype)
+        for axis in (None, 0, 1):
+            same(wf.n_unique(x.cuda(), axis=axis), wf.n_unique(x, axis=axis))
+        same(wf.n_unique(x.T.cuda().T[::2], axis=1, keepdims=True), wf.n_unique(x[::2], axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int32, torch.bool])
+def test_descriptions_have_the_bits_of_the_cpu(dtype):
+    x = (values((60, 700), torch.float32, 9) * 5).to(dtype)
+    if dtype.is_floating_point:
+        x[3, 5:9] = torch.tensor([np.nan, np.inf, -np.inf, 0.0]).to(dtype)
+    for view in (lambda t: t, lambda t: t.T[::3], lambda t: t[7:7]):
+        for axis in (None, 0, 1):
+            got, expected = (wf.describe(view(t), axis=axis, correction=1)._asdict() for t in (x.cuda(), x))
+            for field, number in expected.items():
+                same(got[field], number)
+
+
+def test_calls_can_be_captured_that_were_not_made_before():
+    # It opens the device, which allocates.
+    wf.sum(torch.ones(3, device="cuda"))
+    x, rows = values((1 << 20,), torch.float16, 7), values((13, 777), torch.float16, 8)
+    a, b, graph = x.cuda(), rows.cuda(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        answers = wf.kurtosis(a), wf.skew(b, axis=0), wf.log_softmax(b, scale=0.3), wf.grad_norm([a, b, a[5:]], ord=1.0)
+    graph.replay()
+    same(answers, (wf.kurtosis(x), wf.skew(rows, axis=0), wf.log_softmax(rows, scale=0.3), wf.grad_norm([x, rows, x[5:]], ord=1.0)))

@@ -263,3 +263,25 @@ def test_partials_of_a_gpus_logits():
             assert all(torch.equal(a, b) for a, b in zip(norms, (wt.clip_grad_norm_([p], 1.0), p.grad)))
     finally:
         dist.destroy_process_group()
+
+
+def test_what_is_added_and_masked_has_the_cpus_bits():
+    shapes = [(33, 1000), (33, 1000), (1000,)]
+    x, residual, w = (values(*shape, dtype=torch.bfloat16, seed=seed) for seed, shape in enumerate(shapes))
+    mask = values(33, 1000, seed=3) > 0
+    calls = [
+        lambda d: wt.rms_norm(d(x), 1000, d(w), residual=d(residual)),
+        lambda d: wt.layer_norm(d(x), 1000, d(w), d(w), residual=d(residual)),
+        lambda d: [wt.softmax(d(x), mask=d(mask), all_masked="zero")],
+        lambda d: [wt.log_softmax(d(x), bias=d(residual))],
+    ]
+    for number, call in enumerate(calls):
+        for on_gpu, on_cpu in zip(call(torch.Tensor.cuda), call(lambda tensor: tensor), strict=True):
+            assert torch.equal(on_gpu.cpu(), on_cpu), number
+    grown = [t.cuda().requires_grad_() for t in (x, residual, w)]
+    on_cpu = [t.clone().requires_grad_() for t in (x, residual, w)]
+    for tensors in (grown, on_cpu):
+        y, sums = wt.rms_norm(tensors[0], 1000, tensors[2], residual=tensors[1])
+        (y.float() * 3 + sums.float()).sum().backward()
+    for gpu, cpu in zip(grown[:2], on_cpu):
+        assert torch.equal(gpu.grad.cpu(), cpu.grad)

@@ -2,7 +2,7 @@
 
 import torch
 
-from .reductions import norm
+import warpfold as wf
 
 
 def gradients_of(params):
@@ -11,17 +11,12 @@ def gradients_of(params):
     return [p.grad for p in params if p.grad is not None]
 
 
-def wide(x):
-    """Elements of a type that a norm may be rounded to: float32, or float64."""
-    return x if x.dtype == torch.float64 else x.float()
-
-
-def norm_of_norms(norms, norm_type):
-    """The norm of all gradients: that of their norms, in their order."""
-    if not norms:
-        return torch.tensor(0.0)
-    device, dtype = norms[0].device, torch.float64 if any(n.dtype == torch.float64 for n in norms) else torch.float32
-    return norm(torch.stack([n.to(device, dtype) for n in norms]), norm_type)
+def order_of(norm_type):
+    """A norm_type as a number: torch takes "inf", too."""
+    ord = float(norm_type)
+    if not ord >= 1:
+        raise ValueError(f"norm_type: {norm_type!r}; it is 1 or more, or infinite")
+    return ord
 
 
 @torch.no_grad()
@@ -30,8 +25,11 @@ def clip(gradients, total, max_norm, error_if_nonfinite):
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(f"the norm of the gradients is {total.item()}; they are left as they are")
     factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
+    by_device = {}
     for gradient in gradients:
-        gradient.mul_(factor.to(gradient.device))
+        by_device.setdefault(gradient.device, []).append(gradient)
+    for device, group in by_device.items():
+        torch._foreach_mul_(group, factor.to(device))
     return total
 
 
@@ -39,9 +37,11 @@ def clip(gradients, total, max_norm, error_if_nonfinite):
 def clip_grad_norm_(params, max_norm, norm_type=2.0, error_if_nonfinite=False):
     """Scales gradients so that their norm is max_norm at most, and answers what it was: torch.nn.utils.clip_grad_norm_.
 
-    The norm is that of the norms of the gradients, in their order: each is one reduction in float32 (of float64 in float64).
-    Nothing waits for a GPU unless error_if_nonfinite.
+    The norm is warpfold.grad_norm of the gradients: one launch for all of them on a GPU, in float32, or float64 where one is.
+    Nothing waits for a GPU unless error_if_nonfinite, or the gradients lie on several devices.
     """
+    ord = order_of(norm_type)
     gradients = gradients_of(params)
-    total = norm_of_norms([norm(wide(g), norm_type) for g in gradients], norm_type)
-    return clip(gradients, total, max_norm, error_if_nonfinite)
+    if not gradients:
+        return torch.tensor(0.0)
+    return clip(gradients, wf.grad_norm(gradients, ord=ord), max_norm, error_if_nonfinite)

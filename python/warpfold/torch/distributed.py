@@ -11,9 +11,11 @@ import torch.distributed as dist
 from torch.autograd import Function
 
 import warpfold as wf
+from warpfold import _warpfold
 
-from .clip import clip, norm_of_norms, wide
-from .rows import picked_gradient
+from .clip import clip, order_of
+from .function import check_tensors, refuse_tangents, wants_grad
+from .rows import check_picked, picked_gradient
 
 __all__ = ["all_gather_bytes", "clip_grad_norm_", "reduce", "token_log_probs"]
 
@@ -47,9 +49,9 @@ def _merged(messages):
 def _tensor(answer, x, shape=None):
     """NumPy's answer as a tensor on the device of x."""
     answer = np.asarray(answer)
-    if answer.dtype.name == "bfloat16":
+    if answer.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         # torch takes no array of ml_dtypes; the bits are the same.
-        tensor = torch.from_numpy(np.array(answer).view(np.uint16)).view(torch.bfloat16)
+        tensor = torch.from_numpy(np.array(answer).view(f"u{answer.itemsize}")).view(getattr(torch, answer.dtype.name))
     else:
         tensor = torch.from_numpy(np.array(answer))
     return tensor.to(x.device) if shape is None else tensor.to(x.device).view(shape)
@@ -61,8 +63,11 @@ def reduce(op, x, *, group=None, first, length, **options):
     x: this rank's part, which begins at element `first` of `length`. axis=..., correction=..., accuracy=... and the rest: as of
     warpfold.partial; under an axis, first and length are of an answer's elements. An answer of several parts is a tuple.
     """
-    with torch.no_grad():
-        partial = wf.partial(op, x.detach(), first=first, **options)
+    check_tensors(x=x)
+    refuse_tangents([x])
+    if x.requires_grad and torch.is_grad_enabled():
+        raise ValueError("x: it requires grad, and a reduction among ranks has no gradient; pass x.detach()")
+    partial = wf.partial(op, x, first=first, **options)
     answer = _merged(all_gather_bytes(bytes(partial), group=group)).finish(length)
     return tuple(_tensor(part, x) for part in answer) if isinstance(answer, tuple) else _tensor(answer, x)
 
@@ -106,8 +111,9 @@ def token_log_probs(shard, targets, *, group=None, first, whole, ignore_index=-1
     of this rank's logits, and needs no collective. Shards of warpfold.split(whole, ranks, torch.float32) send a few states a row; others
     send up to 4 KB a row and border.
     """
-    if targets.shape != shard.shape[:-1]:
-        raise ValueError(f"targets: their shape is {tuple(targets.shape)}, and must be {tuple(shard.shape[:-1])}: one for each row")
+    check_picked(shard, targets)
+    # It has no gradient under torch.func, and says so.
+    wants_grad(shard)
     return _TokenLogProbs.apply(shard, targets, group, first, whole, ignore_index)
 
 
@@ -131,28 +137,27 @@ def clip_grad_norm_(params, max_norm, norm_type=2.0, error_if_nonfinite=False, *
     ranks: as FSDP shards them along dimension 0, or flat. A rank that has none of a parameter passes an empty gradient, or none. The
     type of a parameter is the same on all ranks.
     """
+    ord = order_of(norm_type)
     params = [params] if isinstance(params, torch.Tensor) else list(params)
     gradients = [None if p.grad is None else _local(p.grad) for p in params]
     # Where the parts begin: all sizes, in one collective. -1 is no gradient.
     mine = np.array([-1 if g is None else g.numel() for g in gradients], np.int64)
-    sizes = np.stack([np.frombuffer(message, np.int64) for message in all_gather_bytes(mine.tobytes(), group=group)])
-    if sizes.shape[1] != len(params):
-        raise ValueError("params: ranks have different numbers of them")
+    messages = all_gather_bytes(mine.tobytes(), group=group)
+    if any(len(message) != mine.nbytes for message in messages):
+        raise ValueError(f"params: ranks have different numbers of them, {[len(message) // 8 for message in messages]}")
+    sizes = np.stack([np.frombuffer(message, np.int64) for message in messages])
     firsts = np.maximum(sizes, 0).cumsum(0)[dist.get_rank(group)] - np.maximum(mine, 0)
     parts = [
-        b"" if g is None or not g.numel() else bytes(wf.partial("norm", wide(g).reshape(-1), first=int(first), ord=norm_type))
-        for g, first in zip(gradients, firsts)
+        b"" if g is None else bytes(wf.partial("norm", g.reshape(-1), first=int(first), ord=ord)) for g, first in zip(gradients, firsts)
     ]
     messages = [_split(message, len(params)) for message in all_gather_bytes(_joined(parts), group=group)]
     device = next((p.device for p in params), torch.device("cpu"))
-    norms = []
-    for index, lengths in enumerate(sizes.T):
-        if (lengths < 0).all():
-            continue
-        total = int(np.maximum(lengths, 0).sum())
-        found = [message[index] for message in messages if message[index]]
-        norms.append(torch.tensor(np.asarray(_merged(found).finish(total)) if total else 0.0, device=device))
-    total = norm_of_norms(norms, norm_type)
+    kept = [index for index, lengths in enumerate(sizes.T) if (lengths >= 0).any()]
+    partials = [_merged([message[index] for message in messages if message[index]]) for index in kept]
+    lengths = [int(np.maximum(sizes[:, index], 0).sum()) for index in kept]
+    norm = _warpfold._grad_norm_of_partials(partials, lengths, ord=ord)
+    dtype = torch.float64 if any(params[index].dtype == torch.float64 for index in kept) else torch.float32
+    total = torch.tensor(norm, dtype=dtype, device=device)
     return clip([g for g in gradients if g is not None], total, max_norm, error_if_nonfinite)
 
 

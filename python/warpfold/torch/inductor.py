@@ -13,7 +13,7 @@ from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_file
 from . import ops, overrides
 
 _lock = threading.Lock()
-# Decompositions that were there before ours, and the passes; None while none of ours are installed.
+# Decompositions that were there before ours, and our passes; None while none of ours are installed.
 _before = None
 _passes = None
 # What x.sum() and x.mean() are while they are traced: in eager mode they call the others.
@@ -22,7 +22,7 @@ _ALIASES = {"sum": "sum.dim_IntList", "mean": "mean.dim"}
 
 def _decomposition(take, original):
     def decomposed(*args, **kwargs):
-        answer = take(*args, **kwargs)
+        answer = take(ops, *args, **kwargs)
         if not isinstance(answer, overrides.Left):
             return answer
         return NotImplemented if original is None else original(*args, **kwargs)
@@ -31,7 +31,7 @@ def _decomposition(take, original):
 
 
 def _whole(take):
-    return lambda x, *, dtype=None: take(x, dtype=dtype)
+    return lambda run, x, *, dtype=None: take(run, x, dtype=dtype)
 
 
 def _install_decompositions():
@@ -95,17 +95,19 @@ def enable():
     """From here on what Inductor compiles has the overrides; what it compiled before is compiled again."""
     global _passes
     # The joint pass has its uuid in the keys of both caches, which the pre-grad pass has not.
-    prior = {name: getattr(config, name) for name in ("pre_grad_custom_pass", "joint_custom_pre_pass")}
-    config.pre_grad_custom_pass = Pass(_install_decompositions, prior["pre_grad_custom_pass"])
-    config.joint_custom_pre_pass = Pass(_nothing, prior["joint_custom_pre_pass"])
-    _passes = prior
+    befores = {"pre_grad_custom_pass": _install_decompositions, "joint_custom_pre_pass": _nothing}
+    _passes = {name: Pass(before, getattr(config, name)) for name, before in befores.items()}
+    for name, ours in _passes.items():
+        setattr(config, name, ours)
     torch._dynamo.reset()
 
 
 def disable():
     global _passes
-    for name, prior in _passes.items():
-        setattr(config, name, prior)
+    for name, ours in _passes.items():
+        # One that was set since then stays.
+        if getattr(config, name) is ours:
+            setattr(config, name, ours.prior)
     _passes = None
     _restore_decompositions()
     torch._dynamo.reset()

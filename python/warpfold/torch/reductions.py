@@ -2,65 +2,71 @@
 
 import math
 
-import torch
-from torch.autograd import Function
-
 from . import ops
+from .function import Function, wants_grad
 
 
-def _dims(dim):
-    return (dim,) if isinstance(dim, int) else dim
+def _dims(x, dim):
+    """Dimensions as the operators take them. As torch has it, a tensor without dimensions has 0 and -1."""
+    if dim is None:
+        return None
+    if dim is True or dim is False:
+        raise TypeError(f"dim: {dim}; it is an integer, several, or None")
+    dim = (dim,) if isinstance(dim, int) else dim
+    return None if not x.dim() and tuple(dim) in ((0,), (-1,)) else dim
 
 
-def _folded(x, dim):
+def _folded(shape, dim):
     """How many elements each answer is of."""
-    return math.prod([x.shape[d] for d in dim]) if dim else x.numel()
+    return math.prod([shape[d] for d in dim] if dim else shape)
 
 
-def _expanded(y, x, dim, keepdim):
-    """Answers, at each element of x that went into them."""
+def _expanded(y, shape, dim, keepdim):
+    """Answers, at each element that went into them, of arrays of that shape."""
     if not keepdim and dim:
-        for d in sorted([d % x.dim() for d in dim]):
+        for d in sorted([d % len(shape) for d in dim]):
             y = y.unsqueeze(d)
-    return y.expand(x.shape)
+    return y.expand(shape)
 
 
-def _wants_grad(x):
-    return x.requires_grad and torch.is_grad_enabled()
+def _quotient(a, b):
+    """Infinite for b of 0: gradients of no elements, or of as many as the correction, are NaN or infinite, as torch has them."""
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return math.inf
 
 
 class _Sum(Function):
     @staticmethod
     def forward(ctx, x, dim, keepdim, dtype, accuracy):
-        ctx.save_for_backward(x)
-        ctx.dim, ctx.keepdim = dim, keepdim
-        return ops.sum(x, dim, keepdim, dtype, accuracy)
+        ctx.options = x.shape, dim, keepdim
+        ctx.dtype = x.dtype
+        return ops.on(x).sum(x, dim, keepdim, dtype, accuracy)
 
     @staticmethod
     def backward(ctx, dy):
-        (x,) = ctx.saved_tensors
-        return _expanded(dy, x, ctx.dim, ctx.keepdim).to(x.dtype), None, None, None, None
+        return _expanded(dy, *ctx.options).to(ctx.dtype), None, None, None, None
 
 
 class _Mean(Function):
     @staticmethod
     def forward(ctx, x, dim, keepdim, dtype, accuracy):
-        ctx.save_for_backward(x)
-        ctx.dim, ctx.keepdim = dim, keepdim
-        return ops.mean(x, dim, keepdim, dtype, accuracy)
+        ctx.options = x.shape, dim, keepdim
+        ctx.dtype = x.dtype
+        return ops.on(x).mean(x, dim, keepdim, dtype, accuracy)
 
     @staticmethod
     def backward(ctx, dy):
-        (x,) = ctx.saved_tensors
         # Not divided: GPUs multiply by the reciprocal of a number, CPUs divide by it.
-        dy = dy * (1 / _folded(x, ctx.dim))
-        return _expanded(dy, x, ctx.dim, ctx.keepdim).to(x.dtype), None, None, None, None
+        dy = dy * _quotient(1, _folded(*ctx.options[:2]))
+        return _expanded(dy, *ctx.options).to(ctx.dtype), None, None, None, None
 
 
 class _LogSumExp(Function):
     @staticmethod
     def forward(ctx, x, dim, keepdim):
-        y = ops.logsumexp(x, dim, keepdim)
+        y = ops.on(x).logsumexp(x, dim, keepdim)
         ctx.save_for_backward(x, y)
         ctx.dim, ctx.keepdim = dim, keepdim
         return y
@@ -70,13 +76,13 @@ class _LogSumExp(Function):
         x, y = ctx.saved_tensors
         # Where all elements are -inf, so is y: their gradients are 0 then, and not NaN.
         y = y.masked_fill(y == -math.inf, 0)
-        y, dy = (_expanded(part, x, ctx.dim, ctx.keepdim) for part in (y, dy))
+        y, dy = (_expanded(part, x.shape, ctx.dim, ctx.keepdim) for part in (y, dy))
         return dy * (x - y).exp(), None, None
 
 
 def _var_gradient(dy, x, dim, keepdim, correction):
-    scale = 2 / (_folded(x, dim) - correction)
-    return _expanded(dy * scale, x, dim, keepdim) * (x - mean(x, dim or tuple(range(x.dim())), True))
+    scale = _quotient(2, _folded(x.shape, dim) - correction)
+    return _expanded(dy * scale, x.shape, dim, keepdim) * (x - mean(x, dim or tuple(range(x.dim())), True))
 
 
 class _Var(Function):
@@ -84,7 +90,7 @@ class _Var(Function):
     def forward(ctx, x, dim, correction, keepdim):
         ctx.save_for_backward(x)
         ctx.options = dim, keepdim, correction
-        return ops.var(x, dim, correction, keepdim)
+        return ops.on(x).var(x, dim, correction, keepdim)
 
     @staticmethod
     def backward(ctx, dy):
@@ -95,7 +101,7 @@ class _Var(Function):
 class _Std(Function):
     @staticmethod
     def forward(ctx, x, dim, correction, keepdim):
-        y = ops.std(x, dim, correction, keepdim)
+        y = ops.on(x).std(x, dim, correction, keepdim)
         ctx.save_for_backward(x, y)
         ctx.options = dim, keepdim, correction
         return y
@@ -110,7 +116,7 @@ class _Std(Function):
 class _Norm(Function):
     @staticmethod
     def forward(ctx, x, ord, dim, keepdim):
-        y = ops.norm(x, ord, dim, keepdim)
+        y = ops.on(x).norm(x, ord, dim, keepdim)
         ctx.save_for_backward(x, y)
         ctx.ord, ctx.dim, ctx.keepdim = ord, dim, keepdim
         return y
@@ -118,7 +124,7 @@ class _Norm(Function):
     @staticmethod
     def backward(ctx, dy):
         x, y = ctx.saved_tensors
-        y, dy = (_expanded(part, x, ctx.dim, ctx.keepdim) for part in (y, dy))
+        y, dy = (_expanded(part, x.shape, ctx.dim, ctx.keepdim) for part in (y, dy))
         return _norm_gradient(dy, x, y, ctx.ord, ctx.dim), None, None, None
 
 
@@ -141,26 +147,29 @@ def sum(x, dim=None, keepdim=False, *, dtype=None, accuracy="native"):
 
     accuracy: "native", "compensated", "wide" or "exact", as of warpfold.sum.
     """
-    dim = _dims(dim)
-    if _wants_grad(x):
+    wanted = wants_grad(x)
+    dim = _dims(x, dim)
+    if wanted:
         return _Sum.apply(x, dim, keepdim, dtype, accuracy)
-    return ops.sum(x, dim, keepdim, dtype, accuracy)
+    return ops.on(x).sum(x, dim, keepdim, dtype, accuracy)
 
 
 def mean(x, dim=None, keepdim=False, *, dtype=None, accuracy="native"):
     """The arithmetic mean along dim; the keywords are those of sum."""
-    dim = _dims(dim)
-    if _wants_grad(x):
+    wanted = wants_grad(x)
+    dim = _dims(x, dim)
+    if wanted:
         return _Mean.apply(x, dim, keepdim, dtype, accuracy)
-    return ops.mean(x, dim, keepdim, dtype, accuracy)
+    return ops.on(x).mean(x, dim, keepdim, dtype, accuracy)
 
 
 def logsumexp(x, dim=None, keepdim=False):
     """The logarithm of the sum of exponentials along dim, without overflow."""
-    dim = _dims(dim)
-    if _wants_grad(x):
+    wanted = wants_grad(x)
+    dim = _dims(x, dim)
+    if wanted:
         return _LogSumExp.apply(x, dim, keepdim)
-    return ops.logsumexp(x, dim, keepdim)
+    return ops.on(x).logsumexp(x, dim, keepdim)
 
 
 def var(x, dim=None, *, correction=1, keepdim=False):
@@ -168,23 +177,36 @@ def var(x, dim=None, *, correction=1, keepdim=False):
 
     correction: what is taken off n.
     """
-    dim = _dims(dim)
-    if _wants_grad(x):
+    wanted = wants_grad(x)
+    dim = _dims(x, dim)
+    if wanted:
         return _Var.apply(x, dim, correction, keepdim)
-    return ops.var(x, dim, correction, keepdim)
+    return ops.on(x).var(x, dim, correction, keepdim)
 
 
 def std(x, dim=None, *, correction=1, keepdim=False):
     """The standard deviation along dim, divided by n - 1 as torch has it, where warpfold.std divides by n."""
-    dim = _dims(dim)
-    if _wants_grad(x):
+    wanted = wants_grad(x)
+    dim = _dims(x, dim)
+    if wanted:
         return _Std.apply(x, dim, correction, keepdim)
-    return ops.std(x, dim, correction, keepdim)
+    return ops.on(x).std(x, dim, correction, keepdim)
 
 
 def norm(x, ord=2, dim=None, keepdim=False):
     """The norm along dim: of ord 1, 2, math.inf, or any other power above 0. One vector, never a matrix norm."""
-    dim = _dims(dim)
-    if _wants_grad(x):
+    wanted = wants_grad(x)
+    dim = _dims(x, dim)
+    if wanted:
         return _Norm.apply(x, ord, dim, keepdim)
-    return ops.norm(x, ord, dim, keepdim)
+    return ops.on(x).norm(x, ord, dim, keepdim)
+
+
+ops.with_gradients |= {
+    "sum": _Sum.apply,
+    "mean": _Mean.apply,
+    "logsumexp": _LogSumExp.apply,
+    "var": _Var.apply,
+    "std": _Std.apply,
+    "norm": _Norm.apply,
+}

@@ -79,10 +79,27 @@ fn complex(op: &str, ty: &str, elements: &[u64]) -> Option<Bits> {
     let count = elements.len() as f64;
     match op {
         "sum" => both(sum(&re), sum(&im)),
+        "prod" => {
+            let pairs: Vec<[f32; 2]> = re.iter().zip(&im).map(|(re, im)| [*re as f32, *im as f32]).collect();
+            let [re, im] = fold_columns(columns, &pairs, [1.0, 0.0], complex_product);
+            both(re.into(), im.into())
+        }
         "mean" => both(sum(&re) / count, sum(&im) / count),
         "l2" => Some(part.root(fold_columns(columns, &squares, 0.0, |a, b| a + b))),
         "linf" => Some(part.root(squares.into_iter().reduce(larger).unwrap_or(0.0))),
         _ => panic!("no operator {op} of complex numbers"),
+    }
+}
+
+/// By 1, the number itself; else each product is rounded, and the sum of two.
+fn complex_product([a, b]: [f32; 2], [c, d]: [f32; 2]) -> [f32; 2] {
+    let is_one = |re: f32, im: f32| re.to_bits() == 1_f32.to_bits() && im.to_bits() == 0;
+    if is_one(c, d) {
+        [a, b]
+    } else if is_one(a, b) {
+        [c, d]
+    } else {
+        [a * c - b * d, a * d + b * c]
     }
 }
 

@@ -4,7 +4,7 @@ use warpfold::{
     cpu,
     gpu::Gpu,
     layout::{Axes, Layout, Segments},
-    ops::{Mean, NormInf, NormL2, Reduction, Sum, element::complex128},
+    ops::{Mean, NormInf, NormL2, Product, Reduction, Sum, element::complex128},
 };
 use warpfold_tests::{Bits, samples};
 
@@ -40,6 +40,7 @@ pub fn quick_complex128(gpu: &Gpu) {
         assert_eq!(bits(folded), bits(expected), "{} in segments", R::NAME);
     }
     agrees(Sum, gpu);
+    agrees(Product, gpu);
     agrees(Mean, gpu);
     agrees(NormL2, gpu);
     agrees(NormInf, gpu);

@@ -19,6 +19,7 @@ mod memory;
 mod on_device;
 mod own;
 mod pairs;
+mod partials;
 mod parts;
 mod rows;
 mod segments;
@@ -65,6 +66,7 @@ fn tests() -> Vec<Test> {
         rows: quick_rows_of_every_type quick_rows_of_every_layout quick_rows_that_are_seen_in_part rows_of_every_size rows_that_clusters_keep quick_rows_in_place
             quick_rows_off_a_boundary quick_losses_over_their_logits quick_norms_of_f64 quick_rows_beside_one_for_all
             quick_sums_of_columns quick_groups quick_losses_without_entropy;
+        partials: partials_of_every_operator quick_partials_of_rows_apart quick_partials_that_are_wrong;
         parts: quick_parts_of_rows quick_parts_of_rows_on_the_device;
         gradients: quick_gradients_of_all_kinds gradients_golden_bits gradients_of_every_size quick_gradients_on_the_device
             quick_gradients_take_turns_in_one_workspace quick_gradients_that_are_wrong;

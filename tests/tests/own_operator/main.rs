@@ -330,12 +330,12 @@ fn entries_are_of_their_own_library() {
 fn parts_are_the_whole() {
     let values = || cases::MIXED.array(20_003);
     let steps = (0..5003_u32).map(|i| i.wrapping_mul(2_654_435_761));
-    partials::check(&Divided::new(TakeCensus, values(), Way::Whole), 1, splits(50));
-    partials::check(&Divided::new(GeometricMean, values(), Way::Whole), 2, splits(50));
+    partials::check(&Divided::new(TakeCensus, values(), Way::Whole), 1, splits(50, 1));
+    partials::check(&Divided::new(GeometricMean, values(), Way::Whole), 2, splits(50, 1));
     partials::check(
         &Divided::new::<u32, _>(Compose, steps.collect(), Way::Around(1, 1)),
         3,
-        splits(50),
+        splits(50, 1),
     );
 }
 

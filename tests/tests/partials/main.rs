@@ -3,19 +3,19 @@
 mod wire;
 
 use warpfold::{
-    Error, PartialFault, View, fold,
+    Error, PartialFault, Plan, View, fold,
     fold::Along,
-    layout::Layout,
+    layout::{Layout, Segments},
     ops::{
         ArgMax, ArgMin, Cosine, CountNonzero, Dot, Exact, IgnoreNan, Mapped, Max, Mean, Operator, Reduction, Step, Sum,
         TakesMask, Variance, Where,
         element::{Element, Masked, Two, bf16, f16},
     },
-    partial::Partial,
+    partial::{Partial, subtrees},
 };
 use warpfold_kernels::tree::leaf_elements;
 use warpfold_tests::{
-    Bits, cases, operations,
+    Bits, backends, cases, operations,
     partials::{self, Divided, Way, length, splits},
     samples::{self, Sample, elements},
 };
@@ -30,7 +30,7 @@ fn every_operator_of_every_type_in_parts() {
         {
             let elements = sample.array(op.ty(), length(leaf, number + turn));
             let divided = op.divided(&elements, Way::Whole);
-            partials::check(&divided, (4 * number + turn) as u64, splits(8));
+            partials::check(&divided, (4 * number + turn) as u64, splits(8, 4));
         }
     }
 }
@@ -43,8 +43,41 @@ fn every_operator_of_every_type_along_axes() {
         let way = [Way::Around(3, 5), Way::Rows(3), Way::Around(2, 1)][number % 3];
         let len = (2 * leaf + 9) / way.unit() * way.unit();
         let elements = [samples::PLAIN, samples::ANY][number % 2].array(op.ty(), len * way.cells());
-        partials::check(&op.divided(&elements, way), number as u64, splits(3));
+        partials::check(&op.divided(&elements, way), number as u64, splits(3, 1));
     }
+}
+
+/// The states that a GPU's kernel writes of a part are those that the CPU's partial has of it: each of its subtrees is a segment.
+#[test]
+fn states_of_parts_on_the_emulator() {
+    let mut states = 0;
+    for (number, op) in operations::all().iter().enumerate() {
+        let [_, _, leaf] = operations::extents(op.ty());
+        let leaf = leaf as u64;
+        let draw = |i: usize, end: u64| (cases::mix(number as u64, i) >> 16) % end;
+        let (first, len) = (draw(0, 9 * leaf), leaf + draw(1, 6 * leaf));
+        let parts: Vec<_> = subtrees(first, len, leaf).collect();
+        let lens = parts.iter().map(|part| part.end - part.start);
+        let segments = Segments::by_lens(lens).expect("few");
+        if segments.is_empty() {
+            continue;
+        }
+        let values = samples::PLAIN.array(op.ty(), segments.len() as usize);
+        let plan = Plan::segments(op.entry(), segments.len(), segments.count() as u64).expect("few blocks");
+        let plan = if number % 2 == 0 {
+            plan
+        } else {
+            backends::in_tiles(plan, 1)
+        };
+        let written = op.segments(&values, &plan, &segments, false, number as u64);
+        for (i, written) in written.iter().enumerate() {
+            let part = segments.get(i);
+            let alone = op.state(&values[part.start as usize..part.end as usize]);
+            assert_eq!(written.state, alone, "{} of {:?}, {:?}", op.name(), op.ty(), parts[i]);
+            states += 1;
+        }
+    }
+    assert!(states >= 400, "{states}");
 }
 
 fn two<T: Element, R: Reduction<Two<T>>>(op: R, seed: u64) {
@@ -68,7 +101,7 @@ fn two<T: Element, R: Reduction<Two<T>>>(op: R, seed: u64) {
             Ok(vec![Bits::of(partial.finish(len as u64)?)])
         }),
     };
-    partials::check(&divided, seed, splits(20));
+    partials::check(&divided, seed, splits(20, 1));
 }
 
 #[test]
@@ -135,7 +168,7 @@ where
                 }
             }),
         };
-        partials::check(&divided, seed, splits(15));
+        partials::check(&divided, seed, splits(15, 1));
     }
 }
 
@@ -164,7 +197,7 @@ fn behind_a_step() {
     {
         let values = samples::PLAIN.array(T::TYPE, length(leaf_elements::<T>(), seed as usize));
         let divided = Divided::new(Mapped(op, step), elements::<T>(&values), Way::Whole);
-        partials::check(&divided, seed, splits(20));
+        partials::check(&divided, seed, splits(20, 1));
     }
     mapped::<f32, _>(Sum, Step::minus(1.5).square(), 0);
     mapped::<bf16, _>(Sum, Step::EXP, 1);

@@ -8,7 +8,7 @@ use std::{
 
 use warpfold::{
     Error, PartialFault, View, cpu,
-    dynamic::{Arrays, Function, function},
+    dynamic::{Arrays, Function, Target, function},
     fold,
     fold::{Along, Extent},
     group::{Group, Transport},
@@ -286,7 +286,7 @@ fn bytes_find_their_operator() {
         let axes = Axes::of(&[0]);
         let arrays = Arrays::one(rows.clone());
         let sent = function
-            .partial(&arrays, Extent::Along(&axes), 0)
+            .partial(&Target::Cpu, &arrays, Extent::Along(&axes), 0)
             .expect("a part")
             .to_bytes();
         let head = Head::of(&sent).expect("its own bytes");
@@ -303,7 +303,7 @@ fn bytes_find_their_operator() {
         let bytes: Vec<u8> = expected.iter().flat_map(|answer| answer.to_le_bytes()).collect();
         assert_eq!(answers.bytes, bytes);
         let halves = Segments::by_size(4, 2).expect("halves");
-        let refused = function.partial(&Arrays::one(&values), Extent::In(&halves), 0);
+        let refused = function.partial(&Target::Cpu, &Arrays::one(&values), Extent::In(&halves), 0);
         assert!(matches!(refused, Err(Error::Partial(PartialFault::Segments))));
     }
 }

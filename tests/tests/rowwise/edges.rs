@@ -1,5 +1,7 @@
 //! What row operations answer at edges, and the bugs that others shipped.
 
+use std::ops::Range;
+
 use half::{bf16, f16};
 use proptest::prelude::*;
 use warpfold::{
@@ -79,6 +81,45 @@ fn padding_changes_no_bit() {
             let view = View::new(&unseen, &layout).expect("in bounds");
             let causal = row::softmax().causal_by(-(more as i64)).on_cpu::<_, f32>(view);
             assert_eq!(causal.expect("a meaning").values, mapped.values, "{len} and {more}");
+        }
+    }
+}
+
+/// Of the first 32 of 40 causal rows of 8 nothing is seen: those, and the others, are what each row alone is.
+#[test]
+fn rows_of_which_nothing_is_seen_stand_among_others() {
+    let [all, one] = [40, 1].map(|rows| Layout::c_order(&[rows, 8]).expect("small"));
+    let (narrow, other, wide) = (numbers::<f16>(320, 3), numbers::<f16>(320, 4), numbers::<f32>(320, 5));
+    let selected = [true; 320];
+    for offset in [0, -7, -60] {
+        let bits = |values: Vec<f16>| values.into_iter().map(f16::to_bits).collect::<Vec<_>>();
+        let of = |rows: Range<usize>, layout: &Layout, offset: i64| {
+            let part = rows.start * 8..rows.end * 8;
+            let view = |values| View::new(values, layout).expect("in bounds");
+            let (narrow, other) = (|| view(&narrow[part.clone()]), view(&other[part.clone()]));
+            let mask = View::new(&selected[part.clone()], layout).expect("in bounds");
+            let wide = View::new(&wide[part.clone()], layout).expect("in bounds");
+            let log = row::log_softmax().causal_by(offset).on_cpu::<_, f16>(narrow());
+            let gradient = row::softmax_gradient(other)
+                .causal_by(offset)
+                .on_cpu::<_, f16>(narrow());
+            let masked = row::log_softmax().mask(mask).causal_by(offset).on_cpu::<_, f32>(wide);
+            let masked = masked.expect("a meaning").values;
+            (
+                [log.expect("a meaning").values, gradient.expect("a meaning").values].map(bits),
+                masked.into_iter().map(f32::to_bits).collect::<Vec<_>>(),
+            )
+        };
+        let (narrows, masked) = of(0..40, &all, offset);
+        for row in 0..40 {
+            let (alone, masked_alone) = of(row..row + 1, &one, row as i64 - 39 + offset);
+            let here = row * 8..row * 8 + 8;
+            assert_eq!(
+                narrows.each_ref().map(|values| values[here.clone()].to_vec()),
+                alone,
+                "{row}"
+            );
+            assert_eq!(masked[here], masked_alone, "{row}");
         }
     }
 }

@@ -4,15 +4,12 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use warpfold::files::{DType, Tensor, bf16, complex64, complex128, f8e4m3, f8e5m2, f16};
-
-use crate::{
-    Failure, clock, device,
-    inputs::Inputs,
-    progress::Progress,
-    reading::{self, Read},
-    shown::Shown,
+use warpfold::files::{
+    Tensor,
+    check::{Finding, FindingKind, check},
 };
+
+use crate::{Failure, clock, device, inputs::Inputs, progress::Progress, shown::Shown};
 
 /// `warpfold check`.
 #[derive(clap::Args)]
@@ -38,34 +35,23 @@ pub struct Args {
 }
 
 /// What can be found in an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum CheckKind {
     Nan,
     Inf,
     Zeros,
     Constant,
-    /// The file itself is short, spoiled or missing.
-    #[value(skip)]
-    File,
 }
 
 impl CheckKind {
-    fn is_warning(self) -> bool {
-        matches!(self, Self::Zeros | Self::Constant)
+    fn is(self, kind: FindingKind) -> bool {
+        kind == match self {
+            Self::Nan => FindingKind::Nan,
+            Self::Inf => FindingKind::Inf,
+            Self::Zeros => FindingKind::Zeros,
+            Self::Constant => FindingKind::Constant,
+        }
     }
-}
-
-/// Something that was found.
-#[derive(Serialize)]
-struct Finding {
-    tensor: String,
-    kind: CheckKind,
-    /// How many elements.
-    count: u64,
-    /// The index of the first, in C order.
-    first: Option<Vec<u64>>,
-    message: String,
 }
 
 /// What was found in all files.
@@ -141,13 +127,7 @@ pub fn run(args: &Args) -> Report {
     for path in &args.files {
         let inputs = Inputs::open(path);
         for fault in inputs.faults {
-            report.faults.push(Finding {
-                tensor: path.display().to_string(),
-                kind: CheckKind::File,
-                count: 0,
-                first: None,
-                message: fault,
-            });
+            report.faults.push(Finding::of_file(path.display().to_string(), fault));
         }
         report.unread.extend(inputs.foreign.iter().map(ToString::to_string));
         let mut progress = Progress::of_bytes(inputs.tensors.iter().map(Tensor::bytes).sum());
@@ -162,19 +142,13 @@ pub fn run(args: &Args) -> Report {
 impl Args {
     fn check(&self, tensor: &Tensor, progress: &mut Progress, report: &mut Report) {
         let label = tensor.label().display().to_string();
-        let found = match found(tensor, progress) {
-            Some(Ok(found)) => found,
-            Some(Err(error)) => {
-                report.faults.push(Finding {
-                    tensor: label,
-                    kind: CheckKind::File,
-                    count: 0,
-                    first: None,
-                    message: error.to_string(),
-                });
+        let findings = match check(tensor, &mut |bytes| progress.advance(bytes)) {
+            Ok(Some(findings)) => findings,
+            Err(error) => {
+                report.faults.push(Finding::of_file(label, error.to_string()));
                 return;
             }
-            None => {
+            Ok(None) => {
                 let dtype = tensor.dtype_name();
                 report
                     .unread
@@ -184,270 +158,15 @@ impl Args {
         };
         report.tensors += 1;
         report.bytes += tensor.bytes();
-        for (kind, count, first, what) in found.findings(tensor.len()) {
-            if self.allow.contains(&kind) {
+        let is_among = |kinds: &[CheckKind], finding: &Finding| kinds.iter().any(|kind| kind.is(finding.kind));
+        for finding in findings {
+            if is_among(&self.allow, &finding) {
                 continue;
             }
-            let first = first.map(|first| index_of(first, tensor.shape()));
-            let at = first
-                .as_ref()
-                .map_or(String::new(), |first| format!(", first at {first:?}"));
-            let finding = Finding {
-                message: format!("{label}: {what}{at}"),
-                tensor: label.clone(),
-                kind,
-                count,
-                first,
-            };
-            match kind.is_warning() && !self.deny.contains(&kind) {
+            match finding.kind.is_warning() && !is_among(&self.deny, &finding) {
                 true => report.warnings.push(finding),
                 false => report.faults.push(finding),
             }
-        }
-    }
-}
-
-/// The index of an element along each axis, in C order.
-pub fn index_of(element: u64, shape: &[u64]) -> Vec<u64> {
-    let mut left = element;
-    let mut index: Vec<u64> = shape
-        .iter()
-        .rev()
-        .map(|extent| {
-            let at = left % extent.max(&1);
-            left /= extent.max(&1);
-            at
-        })
-        .collect();
-    index.reverse();
-    index
-}
-
-/// What is in an array, or a run of one.
-#[derive(Clone, Copy, Default)]
-struct CheckFound {
-    nan: u64,
-    infinite: u64,
-    /// The first of either.
-    first_nan: Option<u64>,
-    first_infinite: Option<u64>,
-    /// Whether all elements have the bits of the first one of the array; and that one is 0, of either sign.
-    is_constant: bool,
-    is_zero: bool,
-}
-
-impl CheckFound {
-    /// With what is in the run that follows.
-    fn and(self, next: Self) -> Self {
-        Self {
-            nan: self.nan + next.nan,
-            infinite: self.infinite + next.infinite,
-            first_nan: self.first_nan.or(next.first_nan),
-            first_infinite: self.first_infinite.or(next.first_infinite),
-            is_constant: self.is_constant && next.is_constant,
-            is_zero: self.is_zero && next.is_zero,
-        }
-    }
-
-    /// What is to be told of an array of so many elements.
-    fn findings(self, len: u64) -> Vec<(CheckKind, u64, Option<u64>, String)> {
-        let mut findings = vec![];
-        if self.nan > 0 {
-            let what = format!("{} of {len} elements are NaN", self.nan);
-            findings.push((CheckKind::Nan, self.nan, self.first_nan, what));
-        }
-        if self.infinite > 0 {
-            let what = format!("{} of {len} elements are infinite", self.infinite);
-            findings.push((CheckKind::Inf, self.infinite, self.first_infinite, what));
-        }
-        // Of one element that says nothing.
-        if findings.is_empty() && len > 1 {
-            if self.is_zero {
-                findings.push((CheckKind::Zeros, len, None, format!("all {len} elements are 0")));
-            } else if self.is_constant {
-                findings.push((CheckKind::Constant, len, None, format!("all {len} elements are equal")));
-            }
-        }
-        findings
-    }
-}
-
-/// Elements that are checked.
-trait Checked: Read + PartialEq {
-    /// Whether it is neither NaN nor infinite.
-    fn is_finite(self) -> bool;
-    fn is_nan(self) -> bool;
-}
-
-macro_rules! floats {
-    ($($float:ty)*) => {
-        $(impl Checked for $float {
-            fn is_finite(self) -> bool {
-                self.is_finite()
-            }
-            fn is_nan(self) -> bool {
-                self.is_nan()
-            }
-        })*
-    };
-}
-
-macro_rules! by_f32 {
-    ($($float:ty)*) => {
-        $(impl Checked for $float {
-            fn is_finite(self) -> bool {
-                self.to_f32().is_finite()
-            }
-            fn is_nan(self) -> bool {
-                self.to_f32().is_nan()
-            }
-        })*
-    };
-}
-
-macro_rules! halves {
-    ($($half:ty, $exponent:literal)*) => {
-        $(impl Checked for $half {
-            fn is_finite(self) -> bool {
-                self.to_bits() & $exponent != $exponent
-            }
-            fn is_nan(self) -> bool {
-                self.is_nan()
-            }
-        })*
-    };
-}
-
-macro_rules! complex {
-    ($($complex:ty)*) => {
-        $(impl Checked for $complex {
-            fn is_finite(self) -> bool {
-                self.re.is_finite() && self.im.is_finite()
-            }
-            fn is_nan(self) -> bool {
-                self.re.is_nan() || self.im.is_nan()
-            }
-        })*
-    };
-}
-
-macro_rules! integers {
-    ($($integer:ty)*) => {
-        $(impl Checked for $integer {
-            fn is_finite(self) -> bool {
-                true
-            }
-            fn is_nan(self) -> bool {
-                false
-            }
-        })*
-    };
-}
-
-floats!(f32 f64);
-halves!(f16, 0x7c00 bf16, 0x7f80);
-by_f32!(f8e4m3 f8e5m2);
-complex!(complex64 complex128);
-integers!(u8 u16 u32 u64 i8 i16 i32 i64);
-
-/// What is in an array, if its elements are of a type that is read.
-fn found(tensor: &Tensor, progress: &mut Progress) -> Option<Result<CheckFound, Failure>> {
-    if let Some(fault) = tensor.fault() {
-        return Some(Err(fault.into()));
-    }
-    Some(match tensor.dtype().decoded() {
-        DType::Bool | DType::U8 => found_of::<u8>(tensor, progress),
-        DType::U16 => found_of::<u16>(tensor, progress),
-        DType::U32 => found_of::<u32>(tensor, progress),
-        DType::U64 => found_of::<u64>(tensor, progress),
-        DType::I8 => found_of::<i8>(tensor, progress),
-        DType::I16 => found_of::<i16>(tensor, progress),
-        DType::I32 => found_of::<i32>(tensor, progress),
-        DType::I64 => found_of::<i64>(tensor, progress),
-        DType::F16 => found_of::<f16>(tensor, progress),
-        DType::Bf16 => found_of::<bf16>(tensor, progress),
-        DType::F32 => found_of::<f32>(tensor, progress),
-        DType::F64 => found_of::<f64>(tensor, progress),
-        DType::F8E4M3 => found_of::<f8e4m3>(tensor, progress),
-        DType::F8E5M2 => found_of::<f8e5m2>(tensor, progress),
-        DType::Complex64 => found_of::<complex64>(tensor, progress),
-        DType::Complex128 => found_of::<complex128>(tensor, progress),
-        _ => return None,
-    })
-}
-
-/// Elements that are looked at together: where all of them are finite, none of them is looked at again.
-const BLOCK: usize = 1 << 10;
-
-fn found_of<T: Checked>(tensor: &Tensor, progress: &mut Progress) -> Result<CheckFound, Failure> {
-    let piece = (1 << 18) / size_of::<T>();
-    let mut all = CheckFound {
-        is_constant: true,
-        is_zero: true,
-        ..CheckFound::default()
-    };
-    if tensor.is_empty() {
-        return Ok(all);
-    }
-    // Constant is what has the first element's value in every piece, so that is read first.
-    let mut head = None;
-    let in_piece = |first: u64, values: &[T], head: T| -> CheckFound {
-        let mut found = CheckFound {
-            is_constant: values.iter().all(|value| *value == head),
-            ..CheckFound::default()
-        };
-        found.is_zero = found.is_constant && head == T::zeroed();
-        for (block, values) in values.chunks(BLOCK).enumerate() {
-            if values.iter().fold(true, |all, value| all & value.is_finite()) {
-                continue;
-            }
-            for (at, value) in values.iter().enumerate().filter(|(_, value)| !value.is_finite()) {
-                let index = first + (block * BLOCK + at) as u64;
-                if value.is_nan() {
-                    found.nan += 1;
-                    found.first_nan.get_or_insert(index);
-                } else {
-                    found.infinite += 1;
-                    found.first_infinite.get_or_insert(index);
-                }
-            }
-        }
-        found
-    };
-    if tensor.is_seekable() {
-        let mut one = [T::zeroed()];
-        reading::part(tensor, 0, &mut one)?;
-        let map = |first: u64, values: &[T]| Ok(in_piece(first, values, one[0]));
-        reading::map_pieces(tensor, piece, progress, &map, &mut |found, _| {
-            all = all.and(found);
-            Ok(())
-        })?;
-    } else {
-        let mut first = 0;
-        reading::each_piece::<T>(tensor, piece, &mut |values| {
-            let head = *head.get_or_insert(values[0]);
-            all = all.and(in_piece(first, values, head));
-            first += values.len() as u64;
-            Ok(())
-        })?;
-        progress.advance(tensor.bytes());
-    }
-    Ok(all)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn elements_have_an_index_along_each_axis() {
-        for (element, shape, index) in [
-            (0, &[][..], &[][..]),
-            (7, &[9], &[7]),
-            (7, &[3, 4], &[1, 3]),
-            (23, &[2, 3, 4], &[1, 2, 3]),
-        ] {
-            assert_eq!(index_of(element, shape), index);
         }
     }
 }

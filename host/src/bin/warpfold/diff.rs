@@ -1,17 +1,16 @@
 //! `warpfold diff`: in what the arrays of two files differ.
 
-mod sums;
-
-use std::{collections::HashMap, path::PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
-use warpfold::files::{self, DType, Tensor, bf16, complex64, complex128, f8e4m3, f8e5m2, f16};
+use warpfold::files::{
+    Tensor,
+    diff::{Equality, Matched, compare, name_of},
+};
 
 use crate::{
-    Failure, check::index_of, clock, device, inputs::Inputs, progress::Progress, reading, report::tuple,
-    scalar::Scalar, shown::Shown, values,
+    Failure, clock, device, inputs::Inputs, progress::Progress, report::tuple, scalar::Scalar, shown::Shown, values,
 };
-use sums::{Compared, DiffSums};
 
 /// `warpfold diff`.
 #[derive(clap::Args)]
@@ -172,140 +171,56 @@ pub fn run(args: &Args) -> Report {
         return report;
     }
     let mut progress = Progress::of_bytes(a.tensors.iter().chain(&b.tensors).map(Tensor::bytes).sum());
-    let mut compare = |name: String, a: &Tensor, b: &Tensor, report: &mut Report| {
+    let Matched {
+        both,
+        only_in_a,
+        only_in_b,
+    } = Matched::of(&a.tensors, &b.tensors);
+    for [a, b] in both {
         report.bytes += a.bytes() + b.bytes();
-        match args.compare(&name, a, b, &mut progress) {
+        match args.compare(a, b, &mut progress) {
             Ok(pair) => {
                 report.equal &= pair.equal;
                 report.tensors.push(pair);
             }
             Err(error) => report.unread.push(error.to_string()),
         }
-    };
-    match (&a.tensors[..], &b.tensors[..]) {
-        // Whatever they are called.
-        ([a], [b]) => compare(name_of(a).to_owned(), a, b, &mut report),
-        _ => {
-            let mut others: HashMap<&str, &Tensor> = b.tensors.iter().map(|tensor| (name_of(tensor), tensor)).collect();
-            for a in &a.tensors {
-                match others.remove(name_of(a)) {
-                    Some(b) => compare(name_of(a).to_owned(), a, b, &mut report),
-                    None => report.only_in_a.push(name_of(a).to_owned()),
-                }
-            }
-            let left = b.tensors.iter().map(name_of).filter(|name| others.contains_key(name));
-            report.only_in_b.extend(left.map(str::to_owned));
-            report.equal &= report.only_in_a.is_empty() && report.only_in_b.is_empty();
-        }
     }
+    let names = |tensors: Vec<&Tensor>| tensors.into_iter().map(|tensor| name_of(tensor).to_owned()).collect();
+    (report.only_in_a, report.only_in_b) = (names(only_in_a), names(only_in_b));
+    report.equal &= report.only_in_a.is_empty() && report.only_in_b.is_empty();
     report.seconds = clock::seconds();
     report
 }
 
-/// What an array is called; without a name, as its file is.
-fn name_of(tensor: &Tensor) -> &str {
-    tensor.called().unwrap_or("")
-}
-
 impl Args {
-    fn compare(&self, name: &str, a: &Tensor, b: &Tensor, progress: &mut Progress) -> Result<Pair, Failure> {
-        for tensor in [a, b] {
-            tensor.fault().map_or(Ok(()), Err)?;
-        }
-        let mut pair = Pair {
-            name: name.to_owned(),
+    fn compare(&self, a: &Tensor, b: &Tensor, progress: &mut Progress) -> Result<Pair, Failure> {
+        let by = Equality {
+            tolerance: self.tolerance,
+            nan_equal: self.nan_equal,
+        };
+        let difference = compare(a, b, by, &mut |bytes| progress.advance(bytes))?.ok_or_else(|| {
+            format!(
+                "{} is of {}, and {} of {}: complex numbers are compared with those of their type",
+                a.label().display(),
+                a.dtype_name(),
+                b.label().display(),
+                b.dtype_name()
+            )
+        })?;
+        Ok(Pair {
+            name: name_of(a).to_owned(),
             dtypes: [a, b].map(|tensor| tensor.dtype_name().to_owned()),
             shapes: [a, b].map(|tensor| tensor.shape().to_vec()),
-            equal_bits: false,
-            equal: false,
-            values: None,
-        };
-        if a.shape() != b.shape() {
-            return Ok(pair);
-        }
-        let sums = differences(a, b, self.nan_equal, progress)?;
-        pair.equal_bits = sums.equal_bits && a.dtype() == b.dtype();
-        pair.equal = match self.tolerance {
-            None => pair.equal_bits || self.nan_equal && sums.differing == 0 && a.dtype() == b.dtype(),
-            Some(tolerance) => sums.nan == 0 && sums.largest <= tolerance,
-        };
-        pair.values = Some(DiffValues {
-            differing: sums.differing,
-            largest_difference: sums.largest.into(),
-            at: sums.at.map(|at| index_of(at, a.shape())),
-            relative_l2: sums.relative_l2().into(),
-            cosine: sums.cosine().into(),
-        });
-        Ok(pair)
+            equal_bits: difference.equal_bits,
+            equal: difference.equal,
+            values: difference.values.map(|values| DiffValues {
+                differing: values.differing,
+                largest_difference: values.largest.into(),
+                at: values.at,
+                relative_l2: values.relative_l2.into(),
+                cosine: values.cosine.into(),
+            }),
+        })
     }
-}
-
-/// Elements of a piece.
-const PIECE: usize = 1 << 14;
-/// Pieces that a thread reads one after the other, into the same buffers.
-const PIECES_AT_ONCE: usize = 16;
-
-/// In what the values of two arrays of one shape differ, in pieces that are the same on every machine: arrays of one type as they are, others
-/// as float64.
-fn differences(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<DiffSums, Failure> {
-    macro_rules! of {
-        ($($dtype:ident: $number:ty),*) => {
-            match (a.dtype().decoded(), b.dtype().decoded()) {
-                $((DType::$dtype, DType::$dtype) => both::<$number>(a, b, nan_equal, progress),)*
-                (DType::Complex64 | DType::Complex128, _) | (_, DType::Complex64 | DType::Complex128) => Err(format!(
-                    "{} is of {}, and {} of {}: complex numbers are compared with those of their type",
-                    a.label().display(),
-                    a.dtype_name(),
-                    b.label().display(),
-                    b.dtype_name()
-                )
-                .into()),
-                _ => both::<f64>(a, b, nan_equal, progress),
-            }
-        };
-    }
-    of!(
-        Bool: u8, U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64, F16: f16, Bf16: bf16, F32: f32,
-        F64: f64, F8E4M3: f8e4m3, F8E5M2: f8e5m2, Complex64: complex64, Complex128: complex128
-    )
-}
-
-fn both<T: Compared>(a: &Tensor, b: &Tensor, nan_equal: bool, progress: &mut Progress) -> Result<DiffSums, Failure> {
-    let (len, run) = (a.len(), (PIECE * PIECES_AT_ONCE) as u64);
-    let mut all = DiffSums::NOTHING;
-    let of_piece = |first: u64, a: &[T], b: &[T]| DiffSums::of(first, a, b, nan_equal);
-    if a.is_seekable() && b.is_seekable() {
-        let of_run = |number: u64| -> Result<DiffSums, Failure> {
-            let (start, end) = (number * run, (number * run + run).min(len));
-            let most = (end - start).min(PIECE as u64) as usize;
-            let (mut of_a, mut of_b) = (vec![T::zeroed(); most], vec![T::zeroed(); most]);
-            let mut sums = DiffSums::NOTHING;
-            for first in (start..end).step_by(PIECE) {
-                let size = (end - first).min(PIECE as u64) as usize;
-                reading::part(a, first, &mut of_a[..size])?;
-                reading::part(b, first, &mut of_b[..size])?;
-                sums = sums.and(of_piece(first, &of_a[..size], &of_b[..size]));
-            }
-            Ok(sums)
-        };
-        let runs = len.div_ceil(run);
-        files::in_order(runs, u64::MAX, &of_run, &mut |sums| -> Result<(), Failure> {
-            all = all.and(sums);
-            progress.advance((a.bytes() + b.bytes()).div_ceil(runs));
-            Ok(())
-        })?;
-        return Ok(all);
-    }
-    // What comes in order, from archives, is held in memory.
-    let (of_a, of_b) = (reading::in_order::<T>(a)?, reading::in_order::<T>(b)?);
-    let runs = of_a.chunks(run as usize).zip(of_b.chunks(run as usize));
-    for (start, (a, b)) in (0..).step_by(run as usize).zip(runs) {
-        let pieces = (start..).step_by(PIECE).zip(a.chunks(PIECE).zip(b.chunks(PIECE)));
-        let of_run = pieces.fold(DiffSums::NOTHING, |sums, (first, (a, b))| {
-            sums.and(of_piece(first, a, b))
-        });
-        all = all.and(of_run);
-    }
-    progress.advance(a.bytes() + b.bytes());
-    Ok(all)
 }

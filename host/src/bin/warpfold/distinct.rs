@@ -140,6 +140,10 @@ fn usable<T: FoldElement>() -> Result<Device, Error> {
 }
 
 #[cfg(not(feature = "cuda"))]
+#[expect(
+    clippy::extra_unused_type_parameters,
+    reason = "only a GPU has a kernel for each type"
+)]
 fn usable<T: FoldElement>() -> Result<Device, Error> {
     Device::named(Wanted::Gpu(0))
 }

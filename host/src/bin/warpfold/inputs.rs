@@ -4,7 +4,7 @@ use std::path::Path;
 
 use warpfold::{
     Error,
-    files::{Checkpoint, Tensor},
+    files::{Checkpoint, Tensor, check::is_foreign},
 };
 
 use crate::reading;
@@ -31,9 +31,7 @@ impl Inputs {
                 let of = |fault: &warpfold::CheckpointFault| format!("{}: {fault}", checkpoint.path().display());
                 inputs.faults.extend(checkpoint.faults().iter().map(of));
             }
-            Err(error @ (Error::File { .. } | Error::Pickle { .. } | Error::NoArray { .. })) => {
-                inputs.foreign.push(error)
-            }
+            Err(error) if is_foreign(&error) => inputs.foreign.push(error),
             Err(error) => inputs.faults.push(error.to_string()),
         }
         inputs

@@ -82,7 +82,7 @@ impl Named {
     pub fn elements<T: reading::Read>(&self, shape: &[u64], of: &str) -> Result<Vec<T>, Failure> {
         let layout = self.broadcast(shape, of)?;
         if self.tensor.shape() == shape {
-            return reading::in_order(&self.tensor);
+            return Ok(reading::in_order(&self.tensor)?);
         }
         let read = reading::in_place::<T>(&self.tensor)?.0;
         let each = Extents::new(&layout, &Axes::of(&[]))?;

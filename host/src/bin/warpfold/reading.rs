@@ -1,105 +1,18 @@
-//! How arrays are opened and read, whatever their elements.
+//! How arrays are opened, and read with a progress bar.
 
 use std::{
-    borrow::Cow,
-    io,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
-use bytemuck::NoUninit;
-use warpfold::{
-    Error,
-    files::{self, DType, Tensor, TensorFile, bf16, complex64, complex128, f8e4m3, f8e5m2, f16},
-    layout::Layout,
-    ops::{
-        AnyOp,
-        element::{self, Real},
-    },
+use warpfold::files::{
+    DType, Tensor, TensorFile,
+    reading::{self, MapPiece, stored_bytes},
 };
 
-use crate::{Failure, progress::Progress, room::room};
+use crate::{Failure, progress::Progress};
 
-/// What the elements of a file are read as: as what they are, or floats as wider ones, exactly.
-pub trait Read: files::Element {
-    /// The number, of a type that others are read as: narrower floats, and of float64 integers.
-    const OF_NARROWER: Option<fn(f64) -> Self> = None;
-}
-
-impl Read for f32 {
-    const OF_NARROWER: Option<fn(f64) -> Self> = Some(|number| number as Self);
-}
-
-impl Read for f64 {
-    const OF_NARROWER: Option<fn(f64) -> Self> = Some(|number| number);
-}
-
-macro_rules! read_as_they_are {
-    ($($element:ty)*) => {
-        $(impl Read for $element {})*
-    };
-}
-
-read_as_they_are!(u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f8e4m3 f8e5m2 complex64 complex128);
-
-/// Elements that the command folds.
-pub trait FoldElement: element::Element + NoUninit {
-    /// What a file's elements are read as.
-    type Read: Read;
-
-    /// The elements that were read; an error where there is no memory for what they are turned into.
-    fn of(read: &[Self::Read]) -> Result<Cow<'_, [Self]>, Error>;
-}
-
-macro_rules! folded_as_they_are {
-    ($($element:ty)*) => {
-        $(impl FoldElement for $element {
-            type Read = Self;
-            fn of(read: &[Self]) -> Result<Cow<'_, [Self]>, Error> {
-                Ok(read.into())
-            }
-        })*
-    };
-}
-
-folded_as_they_are!(u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64 f8e4m3 f8e5m2 complex64 complex128);
-
-impl FoldElement for bool {
-    type Read = u8;
-    fn of(read: &[u8]) -> Result<Cow<'_, [Self]>, Error> {
-        let mut truths = room(read.len() as u64)?;
-        truths.extend(read.iter().map(|byte| *byte != 0));
-        Ok(truths.into())
-    }
-}
-
-/// Calls a function of what the elements of `array` are, where they are others than `T`'s, with how one is widened.
-macro_rules! widened {
-    ($array:expr, $wide:ty, $call:ident($($argument:expr),*)) => {
-        match (<$wide>::OF_NARROWER, $array.dtype().decoded()) {
-            _ if <$wide>::reads($array.dtype()) => None,
-            (Some(of), DType::F16) => Some($call::<f16, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::Bf16) => Some($call::<bf16, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::F32) => Some($call::<f32, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::F8E4M3) => Some($call::<f8e4m3, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::F8E5M2) => Some($call::<f8e5m2, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::U8) if const { is_double::<$wide>() } => Some($call::<u8, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::U16) if const { is_double::<$wide>() } => Some($call::<u16, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::U32) if const { is_double::<$wide>() } => Some($call::<u32, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::U64) if const { is_double::<$wide>() } => Some($call::<u64, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::I8) if const { is_double::<$wide>() } => Some($call::<i8, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::I16) if const { is_double::<$wide>() } => Some($call::<i16, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::I32) if const { is_double::<$wide>() } => Some($call::<i32, $wide>($array, of, $($argument),*)),
-            (Some(of), DType::I64) if const { is_double::<$wide>() } => Some($call::<i64, $wide>($array, of, $($argument),*)),
-            _ => None,
-        }
-    };
-}
-
-/// Whether it is float64, which every integer is cast to.
-const fn is_double<T: files::Element>() -> bool {
-    matches!(T::DTYPE, DType::F64)
-}
+pub use warpfold::files::reading::{FoldElement, Read, cpu_piece, in_order, in_place, no_memory, part};
 
 /// What raw elements are read as, by `--as`.
 static RAW: OnceLock<DType> = OnceLock::new();
@@ -121,163 +34,31 @@ pub fn open(file: &Path) -> Result<(PathBuf, Tensor), Failure> {
     Ok((path, typed(file.one()?)))
 }
 
-/// All elements in C order.
-pub fn in_order<T: Read>(array: &Tensor) -> Result<Vec<T>, Failure> {
-    fn widen<N: files::Element + Real, T: Read>(array: &Tensor, of: fn(f64) -> T) -> Result<Vec<T>, Failure> {
-        widened(&array.read::<N>().map_err(|error| with_bytes(array, error))?, of)
-    }
-    match widened!(array, T, widen()) {
-        Some(read) => read,
-        None => array.read::<T>().map_err(|error| with_bytes(array, error)),
-    }
-}
-
-/// All elements as they lie in the file, and where each lies.
-pub fn in_place<T: Read>(array: &Tensor) -> Result<(Vec<T>, Layout), Failure> {
-    fn widen<N: files::Element + Real, T: Read>(array: &Tensor, of: fn(f64) -> T) -> Result<(Vec<T>, Layout), Failure> {
-        let (narrow, layout) = array.read_in_place::<N>().map_err(|error| with_bytes(array, error))?;
-        Ok((widened(&narrow, of)?, layout))
-    }
-    match widened!(array, T, widen()) {
-        Some(read) => read,
-        None => array.read_in_place::<T>().map_err(|error| with_bytes(array, error)),
-    }
-}
-
 /// Gives `fold` the whole array in C order, a piece of `len` elements at a time.
 pub fn each_piece<T: Read>(
     array: &Tensor,
     len: usize,
     fold: &mut dyn FnMut(&[T]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    fn widen<N: files::Element + Real, T: Read>(
-        array: &Tensor,
-        of: fn(f64) -> T,
-        len: usize,
-        fold: &mut dyn FnMut(&[T]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        each_own_piece::<N>(array, len, &mut |narrow| fold(&widened(narrow, of)?))
-    }
-    match widened!(array, T, widen(len, fold)) {
-        Some(folded) => folded,
-        None => each_own_piece(array, len, fold),
-    }
-}
-
-/// Floats as wider ones.
-fn widened<N: Real, T>(narrow: &[N], of: fn(f64) -> T) -> Result<Vec<T>, Failure> {
-    let mut wide = room(narrow.len() as u64)?;
-    wide.extend(narrow.iter().map(|number| of(number.to_f64())));
-    Ok(wide)
-}
-
-/// The same of elements as they are.
-fn each_own_piece<T: files::Element>(
-    array: &Tensor,
-    len: usize,
-    fold: &mut dyn FnMut(&[T]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut progress = Progress::of_bytes(array.decoded_bytes());
-    for piece in array.stream::<T>(len)? {
-        let piece = piece.map_err(|error| with_bytes(array, error))?;
-        fold(&piece)?;
-        progress.advance(size_of_val(&*piece) as u64);
-    }
-    assert_eq!(
-        progress.done(),
-        array.decoded_bytes(),
-        "the reader ended early without saying why"
-    );
-    Ok(())
-}
-
-/// Elements from number `first` on, in C order, as many as fill `values`: of a tensor that [reads at](Tensor::is_seekable) any of them.
-pub fn part<T: Read>(array: &Tensor, first: u64, values: &mut [T]) -> Result<(), Failure> {
-    fn widen<N: files::Element + Real, T: Read>(
-        array: &Tensor,
-        of: fn(f64) -> T,
-        first: u64,
-        values: &mut [T],
-    ) -> Result<(), Failure> {
-        let mut narrow = room(values.len() as u64)?;
-        narrow.resize(values.len(), N::zeroed());
-        array.read_at::<N>(first, &mut narrow)?;
-        for (value, number) in values.iter_mut().zip(narrow) {
-            *value = of(number.to_f64());
-        }
-        Ok(())
-    }
-    match widened!(array, T, widen(first, values)) {
-        Some(read) => read,
-        None => Ok(array.read_at::<T>(first, values)?),
-    }
-}
-
-/// Bytes of a piece that a thread of the CPU reads and folds: it stays in the cache.
-const CPU_PIECE: usize = 1 << 18;
-
-/// Elements of such a piece: a subtree of the operator's canonical tree.
-pub fn cpu_piece(op: &AnyOp) -> usize {
-    (op.leaf_elements() as usize) << (CPU_PIECE / op.leaf_bytes()).max(1).ilog2()
-}
-
-/// What becomes of a piece, whose first element has that number.
-type MapPiece<'a, T, R> = &'a (dyn Fn(u64, &[T]) -> Result<R, Failure> + Sync);
-
-/// Pieces that a thread reads one after the other, into one buffer.
-const PIECES_AT_ONCE: u64 = 8;
-
-/// Answers `map` of each piece of `len` elements of a tensor that reads at any of them, on all threads, and gives them to `take` in
-/// order. `map` takes the number of the piece's first element, and the piece.
-pub fn map_pieces<T: Read, R: Send>(
-    array: &Tensor,
-    len: usize,
-    progress: &mut Progress,
-    map: MapPiece<'_, T, R>,
-    take: &mut dyn FnMut(R, u64) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let (all, piece) = (array.len(), len as u64);
-    let run = piece * PIECES_AT_ONCE;
-    let of_run = |number: u64| -> Result<Vec<(R, u64)>, Failure> {
-        let (first, end) = (number * run, (number * run + run).min(all));
-        let most = piece.min(end - first) as usize;
-        let mut buffer = room(most as u64)?;
-        buffer.resize(most, T::zeroed());
-        let mut answers = Vec::with_capacity(PIECES_AT_ONCE as usize);
-        for first in (first..end).step_by(len) {
-            let values = &mut buffer[..piece.min(end - first) as usize];
-            part(array, first, values)?;
-            answers.push((map(first, values)?, values.len() as u64));
-        }
-        Ok(answers)
-    };
-    files::in_order(all.div_ceil(run), u64::MAX, &of_run, &mut |answers| {
-        for (answer, len) in answers {
-            take(answer, len)?;
-            progress.advance((u128::from(len) * u128::from(array.bytes()) / u128::from(all)) as u64);
-        }
+    let mut progress = Progress::of_bytes(array.bytes());
+    reading::each_piece(array, len, &mut |values: &[T]| {
+        fold(values)?;
+        progress.advance(stored_bytes(array, values.len() as u64));
         Ok(())
     })
 }
 
-/// That there is no memory for an array.
-pub fn no_memory(array: &Tensor) -> Failure {
-    with_bytes(
-        array,
-        Error::File {
-            path: array.label(),
-            source: io::ErrorKind::OutOfMemory.into(),
-        },
-    )
-}
-
-/// Where memory ran out, how much an array takes.
-fn with_bytes(array: &Tensor, error: Error) -> Failure {
-    match error {
-        Error::File { path, source } if source.kind() == io::ErrorKind::OutOfMemory => {
-            let bytes = array.decoded_bytes();
-            format!("{}: {source} for the {bytes} bytes of the array", path.display()).into()
-        }
-        error => error.into(),
-    }
+/// Answers `map` of each piece of `len` elements of a tensor that reads at any of them, on all threads, and gives them to `take` in order.
+pub fn map_pieces<T: Read, R: Send>(
+    array: &Tensor,
+    len: usize,
+    progress: &mut Progress,
+    map: MapPiece<'_, T, R, Failure>,
+    take: &mut dyn FnMut(R, u64) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    reading::map_pieces(array, len, map, &mut |answer, len| {
+        take(answer, len)?;
+        progress.advance(stored_bytes(array, len));
+        Ok(())
+    })
 }

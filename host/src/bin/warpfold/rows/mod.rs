@@ -265,7 +265,7 @@ fn axis_of(array: &Tensor, axis: i64) -> Result<usize, Failure> {
         .filter(|axis| *axis < axes);
     found.ok_or_else(|| {
         format!(
-            "{}: no axis {axis} (--axis): the array has {axes}, from 0 up or from -1 down",
+            "{}: --axis: axis {axis} is out of bounds for an array of {axes} axes",
             array.label().display()
         )
         .into()

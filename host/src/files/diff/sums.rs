@@ -1,9 +1,8 @@
 //! What the differences of two arrays add up to.
 
 use pulp::{Arch, NullaryFnOnce};
-use warpfold::files::{bf16, complex64, complex128, f8e4m3, f8e5m2, f16};
 
-use crate::reading::Read;
+use super::super::{bf16, complex64, complex128, f8e4m3, f8e5m2, f16, reading::Read};
 
 /// Numbers that are added up together: where all of them are finite, none is asked.
 const BLOCK: usize = 1 << 10;

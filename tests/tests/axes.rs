@@ -191,7 +191,8 @@ fn many_tiles() {
 /// Columns of whole vectors: every number of answers and of steps, of tiles that are whole, ragged and alone, in clusters and not, aligned and not.
 #[test]
 fn columns_of_vectors() {
-    fn agrees<T: Element, R: Reduction<T>>(op: R) {
+    // Every other of the shapes, from that one on: each is met by several operators of a size.
+    fn agrees<T: Element, R: Reduction<T>>(op: R, first: usize) {
         let vector = 16 / T::TYPE.bytes();
         let leaf = T::TYPE.leaf_elements();
         // As many answers of a lane's vectors as lanes, and a few more or less; rows of parts of a leaf, and of two.
@@ -202,7 +203,7 @@ fn columns_of_vectors() {
             (leaf + 3, 64),
             (leaf + leaf / 2 + 5, wide - 8),
         ];
-        for (draw, (len, columns)) in shapes.into_iter().enumerate() {
+        for (draw, (len, columns)) in shapes.into_iter().enumerate().skip(first).step_by(2) {
             let layout = Layout::c_order(&[len, columns]).expect("small");
             let samples = samples::ALL[(draw + columns as usize) % samples::ALL.len()];
             let values = elements::<T>(&samples.array(T::TYPE, layout.len() as usize));
@@ -230,13 +231,13 @@ fn columns_of_vectors() {
             }
         }
     }
-    agrees::<f32, _>(ops::Sum);
-    agrees::<f32, _>(ops::Max);
-    agrees::<f32, _>(ops::NormInf);
-    agrees::<bf16, _>(ops::Sum);
-    agrees::<f16, _>(ops::Product);
-    agrees::<bf16, _>(ops::Max);
-    agrees::<f16, _>(ops::Min);
+    agrees::<f32, _>(ops::Sum, 0);
+    agrees::<f32, _>(ops::Max, 1);
+    agrees::<f32, _>(ops::NormInf, 0);
+    agrees::<bf16, _>(ops::Sum, 1);
+    agrees::<f16, _>(ops::Product, 0);
+    agrees::<bf16, _>(ops::Max, 1);
+    agrees::<f16, _>(ops::Min, 0);
 }
 
 /// Answers of one byte and of two lie side by side: the operators themselves, not by way of another's words.

@@ -13,14 +13,14 @@ use crate::{
     arch, asked, by_stage,
     facts::Violation,
     generator::{Codegen, Generator, stand_in},
-    judge::{self, devices_of},
+    judge::{self, Devices},
     kernel_crate::KernelCrate,
     packages, paths,
     process::write_if_changed,
     ptx::Module,
     record,
     report::{self, Build, Report},
-    selection::{OF_EACH_SIZE, Selection},
+    selection::Selection,
     setup::{self, Tools},
     wanted::{self, Wanted},
     weight,
@@ -62,22 +62,26 @@ pub struct Args {
 }
 
 /// What is asked of a build beside the PTX.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Checks {
+    devices: Devices,
     unproven: bool,
-    every_device: bool,
     bless: bool,
     table: bool,
 }
 
 impl Checks {
+    /// Those of a task that wants kernels which are, as a rule, those that were recorded: `build-ptx` assembled them for other devices, too.
+    const OF_RECORDED: Self = Self {
+        devices: Devices::Own,
+        unproven: false,
+        bless: false,
+        table: false,
+    };
+
     /// Devices that the PTX of an architecture is assembled for.
-    fn devices(self, arch: u32, tools: &Tools) -> BTreeSet<u32> {
-        match tools.generator {
-            // That it assembles is all that is asked.
-            Generator::StandIn(_) => [arch].into(),
-            _ => devices_of(arch, self.every_device),
-        }
+    fn devices(self, arch: &str) -> BTreeSet<u32> {
+        self.devices.of(arch::number(arch).unwrap_or(0))
     }
 }
 
@@ -103,7 +107,10 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let checks = Checks {
         unproven: args.unproven,
-        every_device: args.every_device,
+        devices: match args.every_device {
+            true => Devices::Every,
+            false => Devices::Defaults,
+        },
         bless: args.bless,
         table: args.table,
     };
@@ -122,14 +129,14 @@ pub fn build_default(tools: &Tools) -> Result<Vec<Build>> {
     let kernels = packages::ours(&tools.generator)?;
     let asked = asked::wanted(&[], &Selection::all(), None)?;
     refuse_part(&kernels, &asked, &kernels.stamp(&tools.versions())?)?;
-    build(&kernels, &asked, true, tools, Checks::default())
+    build(&kernels, &asked, true, tools, Checks::OF_RECORDED)
 }
 
 /// Builds what is selected of the kernels for the GPU that is found.
 pub fn build_some(selection: &Selection, tools: &Tools) -> Result<()> {
     let kernels = packages::ours(&tools.generator)?;
     let asked = asked::wanted(&[], selection, setup::gpu())?;
-    build(&kernels, &asked, false, tools, Checks::default()).map(|_| ())
+    build(&kernels, &asked, false, tools, Checks::OF_RECORDED).map(|_| ())
 }
 
 /// A part of the kernels where all are needed.
@@ -158,7 +165,7 @@ pub fn build_example() -> Result<()> {
     let tools = setup::ensure(Codegen::Llvm)?;
     let kernels = packages::users(&paths::own_operator(), &tools.generator)?;
     let asked = asked::wanted(&[], &Selection::all(), None)?;
-    build(&kernels, &asked, true, &tools, Checks::default()).map(|_| ())
+    build(&kernels, &asked, true, &tools, Checks::OF_RECORDED).map(|_| ())
 }
 
 /// Builds and checks the kernels for the default architectures, or the one that is checked with the stand-in, and hands
@@ -167,12 +174,12 @@ pub fn prove_default(tools: &Tools) -> Result<Vec<Build>> {
     let kernels = packages::ours(&tools.generator)?;
     let asked = match tools.generator {
         Generator::StandIn(_) => {
-            vec![Wanted::all(stand_in::ARCH, &Selection::of_types(&OF_EACH_SIZE))]
+            vec![Wanted::all(stand_in::ARCH, &Selection::of_types(&stand_in::TYPES))]
         }
         _ => asked::wanted(&[], &Selection::all(), None)?,
     };
     let _lock = kernels.lock()?;
-    prove(&kernels, &asked, tools, Checks::default())
+    prove(&kernels, &asked, tools, Checks::OF_RECORDED)
 }
 
 fn build(kernels: &KernelCrate, asked: &[Wanted], default: bool, tools: &Tools, checks: Checks) -> Result<Vec<Build>> {
@@ -192,11 +199,10 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
         tools.generator.knows(&wanted.arch)?;
     }
     let stamp = kernels.stamp(&tools.versions())?;
-    let devices = |arch: &str| checks.devices(arch::number(arch).unwrap_or(0), tools);
     let is_kept = |build: &Build| {
         let is_asked = asked.iter().any(|wanted| wanted.arch == build.arch);
-        let is_judged =
-            !checks.every_device || devices(&build.arch).iter().all(|device| build.devices.contains(device));
+        let judged = |device: &u32| tools.ptxas.is_none() || build.devices.contains(device);
+        let is_judged = checks.devices(&build.arch).iter().all(judged);
         is_asked && is_judged && kernels.is_current(&kernels.staged(&build.arch), &stamp)
     };
     let mut builds = Report::load(&kernels.cache).builds;
@@ -238,12 +244,12 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
             texts.iter().map(|text| Module::parse(text)).collect::<Vec<_>>(),
         );
         kernels.mark_stale(arch);
-        let (mut build, violations) = judge::check(kernels, wanted, &modules, tools, &devices(arch))?;
+        let (mut build, violations) = judge::check(kernels, wanted, &modules, tools, &checks.devices(arch))?;
         if checks.table {
             println!("\n{arch}: {}", build.generator);
             print!("{}", report::table(&build));
         }
-        for device in devices(arch) {
+        for device in checks.devices(arch) {
             if let Some(ptxas) = tools.ptxas.as_ref().filter(|_| !build.devices.contains(&device)) {
                 println!(
                     "warning: ptxas {} does not know sm_{device}: not checked there",

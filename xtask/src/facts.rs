@@ -85,6 +85,15 @@ pub struct Violation {
 
 /// Counts what an entry's text is made of.
 pub fn count(entry: &str) -> Counts {
+    counted(entry, &operations_of(entry))
+}
+
+/// An entry's operations. They are looked at a dozen times, and taking them out of the text is what takes long.
+fn operations_of(entry: &str) -> Vec<&str> {
+    ptx::operations(entry).collect()
+}
+
+fn counted(entry: &str, operations: &[&str]) -> Counts {
     // Of code that may be launched early the wide ones are plain.
     let input = |operation: &str| operation.starts_with("ld.global.nc.") || operation.starts_with("ld.global.L1::");
     let wide = |operation: &str| operation.contains(".v4.") || operation.contains(".v2.");
@@ -92,7 +101,7 @@ pub fn count(entry: &str) -> Counts {
         bytes: entry.len(),
         ..Counts::default()
     };
-    for operation in ptx::operations(entry) {
+    for operation in operations {
         let is = usize::from;
         counts.instructions += 1;
         counts.wide_loads += is(input(operation) && wide(operation));
@@ -113,35 +122,38 @@ fn is_barrier(operation: &str) -> bool {
 
 /// What is wrong with the text of entry `name`.
 pub fn in_text(name: &str, entry: &str, expected: Expected) -> Vec<Violation> {
+    let operations = operations_of(entry);
+    let find = |is: &dyn Fn(&str) -> bool| operations.iter().find(|operation| is(operation));
     let mut wrong = vec![];
-    if let Some(call) = ptx::operations(entry).find(|o| *o == "call" || o.starts_with("call.")) {
+    if let Some(call) = find(&|o| o == "call" || o.starts_with("call.")) {
         wrong.push(format!("`{call}`: a function was not inlined"));
     }
-    let local = |operation: &&str| operation.split('.').skip(1).any(|part| part == "local");
-    if let Some(local) = ptx::operations(entry).find(local) {
+    let local = |operation: &str| operation.split('.').skip(1).any(|part| part == "local");
+    if let Some(local) = find(&local) {
         wrong.push(format!("`{local}`: local memory"));
     } else if entry.split_whitespace().any(|word| word == ".local") {
         wrong.push("`.local`: local memory".to_owned());
     }
     // Slow, and under rustc_codegen_nvvm wrong: it hands out addresses of shared memory that are not generic.
-    let generic = |operation: &&str| operation.starts_with("cvta.") && operation.contains("shared");
-    if let Some(generic) = ptx::operations(entry).find(generic) {
+    let generic = |operation: &str| operation.starts_with("cvta.") && operation.contains("shared");
+    if let Some(generic) = find(&generic) {
         wrong.push(format!("`{generic}`: shared memory by a generic address"));
     }
     if let Expected::AsWritten { barriers, fuses } = expected {
-        wrong.extend(lost_or_duplicated(count(entry).barriers, barriers));
-        if let Some(access) = ptx::operations(entry).find(|operation| names_no_space(operation)) {
+        wrong.extend(lost_or_duplicated(counted(entry, &operations).barriers, barriers));
+        wrong.extend(halves_of_cluster_barrier(&operations));
+        if let Some(access) = find(&names_no_space) {
             wrong.push(format!("`{access}`: memory by a generic address"));
         }
-        if let Some(flushed) = ptx::operations(entry).find(|o| o.split('.').any(|part| part == "ftz")) {
+        if let Some(flushed) = find(&|o| o.split('.').any(|part| part == "ftz")) {
             wrong.push(format!("`{flushed}` flushes subnormal numbers to zero"));
         }
-        if let Some(narrow) = ptx::operations(entry).find(|operation| is_narrow_choice(operation)) {
+        if let Some(narrow) = find(&is_narrow_choice) {
             wrong.push(format!(
                 "`{narrow}`: a comparison of what it gives may be always true on sm_90, by a fault of ptxas"
             ));
         }
-        if let Some(fused) = ptx::operations(entry).find(|o| !fuses && o.starts_with("fma.")) {
+        if let Some(fused) = find(&|o| !fuses && o.starts_with("fma.")) {
             wrong.push(format!("`{fused}`: a multiplication and an addition were contracted"));
         }
     }
@@ -168,6 +180,16 @@ fn is_narrow_choice(operation: &str) -> bool {
 fn lost_or_duplicated(found: usize, expected: usize) -> Option<String> {
     let became = if found > expected { "was duplicated" } else { "was lost" };
     (found != expected).then(|| format!("{found} barriers, and {expected} in the source: one {became}"))
+}
+
+/// Whether the barrier of a cluster stands in the code once, arrival and wait, or not at all: no kernel of the source has a second.
+fn halves_of_cluster_barrier(operations: &[&str]) -> Option<String> {
+    let count = |half: &str| operations.iter().filter(|o| o.starts_with(half)).count();
+    let [arrivals, waits] = ["barrier.cluster.arrive", "barrier.cluster.wait"].map(count);
+    let is_whole = arrivals == waits && arrivals <= 1;
+    (!is_whole).then(|| {
+        format!("{arrivals} arrivals at the barrier of a cluster, and {waits} waits: one was lost or duplicated")
+    })
 }
 
 /// What is wrong with the figures of entry `name`.
@@ -270,6 +292,7 @@ mod tests {
         };
         assert_eq!(count(&entry("")), counts);
         assert!(wrong("").is_empty());
+        assert!(wrong("barrier.cluster.arrive.relaxed;\n@%p1 bra $L__BB0_1;\nbarrier.cluster.wait;").is_empty());
     }
 
     #[test]
@@ -286,6 +309,18 @@ mod tests {
             ("add.rn.ftz.f32 %r1, %r1, %r2;", "subnormal"),
             ("fma.rn.f32 %r1, %r1, %r2, %r3;", "contracted"),
             ("min.u16 %rs2,%rs4,3;", "always true"),
+            (
+                "barrier.cluster.arrive.relaxed;",
+                "1 arrivals at the barrier of a cluster, and 0 waits",
+            ),
+            (
+                "barrier.cluster.wait;",
+                "0 arrivals at the barrier of a cluster, and 1 waits",
+            ),
+            (
+                "barrier.cluster.arrive.relaxed;\nbarrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\nbarrier.cluster.wait;",
+                "2 arrivals",
+            ),
         ] {
             let wrong = wrong(planted);
             assert_eq!(wrong.len(), 1, "{planted}: {wrong:?}");

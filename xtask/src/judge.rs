@@ -42,9 +42,10 @@ pub fn check(
         bail!("{} defines no entry point", kernels.own.package);
     }
     let names: Vec<&str> = parts.iter().map(|(_, part)| &*part.item.name).collect();
-    let in_texts = parts
-        .iter()
-        .flat_map(|(_, part)| facts::in_text(&part.item.name, &part.item.text, part.expected));
+    let in_texts: Vec<Violation> = parts
+        .par_iter()
+        .flat_map_iter(|(_, part)| facts::in_text(&part.item.name, &part.item.text, part.expected))
+        .collect();
     let mut wrong: Vec<(String, Violation)> = kernels
         .missing(wanted, &names)
         .into_iter()
@@ -147,14 +148,28 @@ fn assemble(
     Ok(assembled)
 }
 
-/// The devices that the PTX of `arch` is assembled for: its own, and later ones.
-pub fn devices_of(arch: u32, every: bool) -> BTreeSet<u32> {
-    let mut devices: BTreeSet<u32> = DEVICES.into();
-    if every {
-        devices.extend(OTHER_DEVICES);
+/// Which devices the PTX is assembled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Devices {
+    /// The architecture's own.
+    Own,
+    /// Those of the default architectures.
+    Defaults,
+    /// All that are known.
+    Every,
+}
+
+impl Devices {
+    /// Those for the PTX of `arch`: its own, and later ones.
+    pub fn of(self, arch: u32) -> BTreeSet<u32> {
+        let mut devices: BTreeSet<u32> = match self {
+            Self::Own => [].into(),
+            Self::Defaults => DEVICES.into(),
+            Self::Every => DEVICES.into_iter().chain(OTHER_DEVICES).collect(),
+        };
+        devices.insert(arch);
+        devices.into_iter().filter(|device| *device >= arch).collect()
     }
-    devices.insert(arch);
-    devices.into_iter().filter(|device| *device >= arch).collect()
 }
 
 #[cfg(test)]
@@ -163,13 +178,14 @@ mod tests {
 
     #[test]
     fn ptx_is_assembled_for_its_own_devices_and_later_ones() {
-        assert_eq!(devices_of(75, false), BTreeSet::from(DEVICES));
-        assert_eq!(devices_of(90, false), BTreeSet::from([90]));
-        assert_eq!(devices_of(121, false), BTreeSet::from([121]));
+        assert_eq!(Devices::Own.of(75), BTreeSet::from([75]));
+        assert_eq!(Devices::Defaults.of(75), BTreeSet::from(DEVICES));
+        assert_eq!(Devices::Defaults.of(90), BTreeSet::from([90]));
+        assert_eq!(Devices::Defaults.of(121), BTreeSet::from([121]));
         assert_eq!(
-            devices_of(75, true),
+            Devices::Every.of(75),
             BTreeSet::from([75, 80, 86, 89, 90, 100, 103, 120])
         );
-        assert_eq!(devices_of(90, true), BTreeSet::from([90, 100, 103, 120]));
+        assert_eq!(Devices::Every.of(90), BTreeSet::from([90, 100, 103, 120]));
     }
 }

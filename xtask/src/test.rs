@@ -63,7 +63,7 @@ struct Done {
 const DEVICE: &str = "device";
 
 /// Cargo's steps, the quick ones first. The first three share one compilation of the dependencies.
-const CARGO_STEPS: [(&str, &[&str]); 9] = [
+const CARGO_STEPS: [(&str, &[&str]); 10] = [
     ("format", &["fmt", "--all", "--check"]),
     (
         "format of the nvvm builder",
@@ -116,7 +116,9 @@ const CARGO_STEPS: [(&str, &[&str]); 9] = [
     ),
     ("docs without features", &["doc", "-p", "warpfold", "--no-deps"]),
     ("docs", &["doc", "--workspace", "--no-deps"]),
-    ("tests", &["test", "--workspace", "--no-fail-fast"]),
+    // Without the examples, which clippy has checked, and which no test runs.
+    ("tests", &["test", "--workspace", "--tests", "--no-fail-fast"]),
+    ("tests in the docs", &["test", "--workspace", "--doc", "--no-fail-fast"]),
 ];
 
 /// Runs the task.

@@ -28,11 +28,13 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The sources that rustc_codegen_nvvm compiles assembly and intrinsics from.
-fn machine() -> Result<Source, Failed> {
+/// The sources that rustc_codegen_nvvm compiles assembly and intrinsics from, for an architecture.
+fn machine(arch: &str) -> Result<Source, Failed> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../kernels-gpu/src/simt/nvptx");
     let mut machine = Source::default();
-    for file in ["mod.rs", "nvvm.rs"] {
+    let has_clusters = !["compute_75", "compute_80"].contains(&arch);
+    let clusters = has_clusters.then_some("clusters.rs");
+    for file in ["mod.rs", "nvvm.rs"].into_iter().chain(clusters) {
         machine.read(&fs::read_to_string(folder.join(file))?)?;
     }
     if machine.assembly.is_empty() || machine.intrinsics.is_empty() {
@@ -45,7 +47,7 @@ fn takes(arch: &str) -> Result<Completion, Failed> {
     let Some(library) = LibNvvm::find() else {
         return Ok(Completion::ignored_with("no libNVVM here"));
     };
-    let machine = machine()?;
+    let machine = machine(arch)?;
     match library.compile(&ir::module(&machine, library.ir_version()), arch) {
         Err(Refusal::UnknownOption) => Ok(Completion::ignored_with("this libNVVM is older than the architecture")),
         Err(Refusal::Said(why)) => Err(why.into()),
@@ -65,7 +67,8 @@ fn came_out(machine: &Source, ptx: &str) -> Result<(), String> {
     {
         return Err(format!("{:?}: not an intrinsic:\n{ptx}", call.trim()));
     }
-    let operations: Vec<&str> = ptx.split_whitespace().collect();
+    // An instruction without operands is a word with its semicolon.
+    let operations: Vec<&str> = ptx.split_whitespace().map(|word| word.trim_end_matches(';')).collect();
     let mut written = machine.assembly.iter().flat_map(|assembly| assembly.operations());
     if let Some(lost) = written.find(|operation| !operations.contains(operation)) {
         return Err(format!("{lost:?} did not come out:\n{ptx}"));

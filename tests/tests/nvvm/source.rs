@@ -104,7 +104,13 @@ fn assembly(input: ParseStream) -> syn::Result<Assembly> {
             found.template += &text(input)?;
             continue;
         }
-        let kind = Ident::parse_any(input)?;
+        let mut kind = Ident::parse_any(input)?;
+        if input.parse::<Option<Token![=]>>()?.is_some() {
+            // The names come behind all that have none, so its number is its place.
+            let number = format!("{{{}}}", found.operands.len());
+            found.template = found.template.replace(&format!("{{{kind}}}"), &number);
+            kind = Ident::parse_any(input)?;
+        }
         let inner;
         parenthesized!(inner in input);
         if kind == "options" {
@@ -198,7 +204,7 @@ pub fn is_read() {
             fn f(self) {
                 let x;
                 unsafe {
-                    asm!("{{ .reg .b64 t; ld.a {}, [{}]; cvt.b t, t; }}", out(reg32) x, in(reg64) y + 1, options(pure, nomem));
+                    asm!("{{ .reg .b64 t; ld.a {}, [{}]; cvt.b t, {z}; }}", out(reg32) x, in(reg64) y + 1, z = in(reg32) z, options(pure, nomem));
                 }
             }
         }
@@ -212,9 +218,10 @@ pub fn is_read() {
             result: "i1",
         }]
     );
-    let operands = [(true, 32), (false, 64)].map(|(out, bits)| Operand { out, both: false, bits });
+    let operands = [(true, 32), (false, 64), (false, 32)].map(|(out, bits)| Operand { out, both: false, bits });
     assert_eq!(source.assembly.len(), 1);
     assert_eq!(source.assembly[0].operands, operands);
+    assert!(source.assembly[0].template.contains("cvt.b t, {2};"));
     assert_eq!(source.assembly[0].options, ["pure", "nomem"]);
     assert_eq!(source.assembly[0].operations().collect::<Vec<_>>(), ["ld.a", "cvt.b"]);
 }

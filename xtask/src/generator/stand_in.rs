@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use warpfold_kernels::element::Type;
 
 use super::nvvm;
 use crate::{
@@ -25,6 +26,10 @@ pub const FLAGS: &str = "\
 
 /// The architecture that is checked.
 pub const ARCH: &str = "sm_90";
+
+/// Types whose kernels come out as PTX. Those of all types are expanded and type-checked; how their words are loaded and stored is the same for
+/// both generators.
+pub const TYPES: [Type; 1] = [Type::F32];
 
 /// The crates of kernels with the stand-in in `cuda_std`'s place.
 pub fn kernels() -> Result<KernelCrate> {

@@ -201,8 +201,8 @@ fn prove(kernels: &KernelCrate, asked: &[Wanted], tools: &Tools, checks: Checks)
     let stamp = kernels.stamp(&tools.versions())?;
     let is_kept = |build: &Build| {
         let is_asked = asked.iter().any(|wanted| wanted.arch == build.arch);
-        let judged = |device: &u32| tools.ptxas.is_none() || build.devices.contains(device);
-        let is_judged = checks.devices(&build.arch).iter().all(judged);
+        let judged = |device: &u32| build.devices.contains(device);
+        let is_judged = checks.devices != Devices::Every || checks.devices(&build.arch).iter().all(judged);
         is_asked && is_judged && kernels.is_current(&kernels.staged(&build.arch), &stamp)
     };
     let mut builds = Report::load(&kernels.cache).builds;

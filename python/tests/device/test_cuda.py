@@ -81,7 +81,7 @@ def test_masks_and_nan(name):
             same(ours(x.cuda(), axis=axis, where=mask.cuda()), ours(x, axis=axis, where=mask))
             if name != "count_nonzero":
                 same(ours(x.cuda(), axis=axis, nan="ignore"), ours(x, axis=axis, nan="ignore"))
-        with pytest.raises(ValueError, match="x is on cuda:0, and what is folded with it on cpu"):
+        with pytest.raises(ValueError, match="where: it is on cpu, and x on cuda:0"):
             ours(x.cuda(), where=mask)
 
 

@@ -18,6 +18,10 @@ pub struct Sample {
 
 impl Sample {
     /// The array of `len` elements of a type.
+    ///
+    /// # Panics
+    ///
+    /// Of complex128, whose elements have more bits: [`complex128s`] has some.
     #[must_use]
     pub fn array(self, ty: Type, len: usize) -> Vec<u64> {
         if let Some(part) = part(ty) {
@@ -48,6 +52,7 @@ pub fn part(ty: Type) -> Option<Type> {
 
 /// The real part is the lower.
 fn of_parts(part: Type, [re, im]: [u64; 2]) -> u64 {
+    assert!(part.bytes() < 8, "more bits than are given");
     re | im << (8 * part.bytes())
 }
 

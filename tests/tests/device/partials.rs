@@ -1,5 +1,7 @@
 //! Partials: the GPU gives the CPU's, byte for byte, and they are merged with those.
 
+use std::any::Any;
+
 use warpfold::{
     DeviceView, Error, PartialFault, View,
     dynamic::{Accuracy, Arrays, Choice, InTable, Target, find},
@@ -15,7 +17,7 @@ use warpfold::{
 use warpfold_kernels::tree::leaf_elements;
 use warpfold_tests::{
     cases::mix,
-    samples::{self, elements},
+    samples::{self, Sample, elements},
 };
 
 /// How extents lie of so many elements each: their shape, and the axes that are folded; none of an array that is folded whole.
@@ -36,6 +38,15 @@ fn turn<T: InTable>(i: usize) -> u64 {
     }
     let (re, im) = [(0.6_f32, 0.8_f32), (0.8, -0.6), (-0.28, 0.96)][i % 3];
     u64::from(re.to_bits()) | u64::from(im.to_bits()) << 32
+}
+
+/// Elements of a sample, or of complex128, which have more bits than a sample gives, others.
+fn drawn<T: InTable>(sample: Sample, count: usize) -> Vec<T> {
+    if T::TYPE == Type::Complex128 {
+        let all: Box<dyn Any> = Box::new(samples::complex128s(count, false));
+        return *all.downcast().expect("that type");
+    }
+    elements(&sample.array(T::TYPE, count))
 }
 
 /// Every operator, of arrays that lie in each way; those of two arrays, and under a mask.
@@ -64,8 +75,7 @@ fn every_operator_of<T: InTable>(gpu: &Gpu, seed: u64) {
             for (way, (shape, axes)) in ways(12 * (draw(0, 2 * leaf) / 4 + leaf / 6)).into_iter().enumerate() {
                 let layout = Layout::c_order(&shape).expect("small");
                 let count = layout.len() as usize;
-                let [values, others] =
-                    [samples::PLAIN, samples::FACTORS].map(|sample| elements::<T>(&sample.array(T::TYPE, count)));
+                let [values, others] = [samples::PLAIN, samples::FACTORS].map(|sample| drawn::<T>(sample, count));
                 // A NaN that arithmetic makes has bits of its hardware's, and products of many numbers overflow.
                 let values = match listed.name {
                     "prod" if T::TYPE.is_complex() => elements::<T>(&(0..count).map(turn::<T>).collect::<Vec<_>>()),

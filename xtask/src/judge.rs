@@ -11,7 +11,7 @@ use crate::{
     generator::Generator,
     kernel_crate::{BuildPart, KernelCrate},
     process::write_if_changed,
-    ptx::Module,
+    ptx::{Bounds, Module},
     ptxas::{Assembly, Ptxas},
     report::{Build, ReportRow},
     setup::Tools,
@@ -71,20 +71,27 @@ pub fn check(
     let assembled: Vec<Assembled> = files
         .par_iter()
         .map(|(name, (module, members))| {
-            let of_file = |name: &str| {
-                let part = members.iter().find(|part| part.item.name == name);
-                part.map(|part| part.bounds)
-            };
             let file = staged.join(format!("{name}.ptx"));
             let notes = members.iter().filter_map(|part| part.note);
             let notes: String = notes.map(|note| format!("{note}\n")).collect();
-            write_if_changed(&file, &(notes + &module.select(of_file)))?;
-            match &tools.ptxas {
-                Some(ptxas) => assemble(ptxas, &file, arch, devices, members),
-                None => Ok(Assembled {
-                    own: vec![None; members.len()],
-                    ..Assembled::default()
-                }),
+            let mut bounds: Vec<Bounds> = members.iter().map(|part| part.bounds).collect();
+            loop {
+                let of_file = |name: &str| {
+                    let at = members.iter().position(|part| part.item.name == name)?;
+                    bounds.get(at).copied()
+                };
+                write_if_changed(&file, &(notes.clone() + &module.select(of_file)))?;
+                let Some(ptxas) = &tools.ptxas else {
+                    return Ok(Assembled {
+                        own: vec![None; members.len()],
+                        ..Assembled::default()
+                    });
+                };
+                let assembled = assemble(ptxas, &file, arch, devices, members)?;
+                let is_other = matches!(tools.generator, Generator::Nvvm(_));
+                if !(is_other && loosen(&mut bounds, &assembled.spills)) {
+                    return Ok(assembled);
+                }
             }
         })
         .collect::<Result<_>>()?;
@@ -106,6 +113,20 @@ pub fn check(
     Ok((build, wrong))
 }
 
+/// Gives room for half as many blocks to each entry whose registers spill. The bounds are for the code of rustc's own backend, and the other
+/// generator's needs more registers here and there: fewer of its blocks run at once, and it stores none of them to memory. Says whether
+/// there was anything to give up.
+fn loosen(bounds: &mut [Bounds], spills: &[bool]) -> bool {
+    let mut is_looser = false;
+    for (bounds, _) in bounds.iter_mut().zip(spills).filter(|(_, spills)| **spills) {
+        if let Some(blocks) = bounds.min_blocks.filter(|blocks| *blocks > 1) {
+            bounds.min_blocks = Some(blocks / 2);
+            is_looser = true;
+        }
+    }
+    is_looser
+}
+
 /// What ptxas said of a module.
 #[derive(Default)]
 struct Assembled {
@@ -113,6 +134,8 @@ struct Assembled {
     devices: Vec<u32>,
     /// The members' figures on the architecture itself.
     own: Vec<Option<Figures>>,
+    /// Whether the members' registers spill on any of them.
+    spills: Vec<bool>,
     wrong: Vec<(String, Violation)>,
 }
 
@@ -127,6 +150,7 @@ fn assemble(
     let arch = arch::number(arch).context("an architecture is a number")?;
     let mut assembled = Assembled {
         own: vec![None; members.len()],
+        spills: vec![false; members.len()],
         ..Assembled::default()
     };
     for &device in devices {
@@ -135,13 +159,15 @@ fn assemble(
         };
         assembled.devices.push(device);
         let figures = facts::figures(&said);
-        for (part, own) in members.iter().zip(&mut assembled.own) {
+        for (i, part) in members.iter().enumerate() {
             let name = &part.item.name;
-            let found = facts::in_figures(name, figures.get(name));
+            let of_entry = figures.get(name).copied();
+            let found = facts::in_figures(name, of_entry.as_ref());
             let place = |violation| (format!("sm_{device}"), violation);
             assembled.wrong.extend(found.into_iter().map(place));
+            assembled.spills[i] |= of_entry.is_some_and(|figures| figures.spill_stores > 0);
             if device == arch {
-                *own = figures.get(name).copied();
+                assembled.own[i] = of_entry;
             }
         }
     }
@@ -175,6 +201,21 @@ impl Devices {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_are_given_up_for_registers_until_one_is_left() {
+        let of = |blocks: [Option<u32>; 3]| {
+            blocks.map(|min_blocks| Bounds {
+                max_threads: 512,
+                min_blocks,
+            })
+        };
+        let mut bounds = of([Some(4), Some(3), None]);
+        assert!(!loosen(&mut bounds, &[false; 3]) && bounds == of([Some(4), Some(3), None]));
+        assert!(loosen(&mut bounds, &[false, true, true]) && bounds == of([Some(4), Some(1), None]));
+        assert!(loosen(&mut bounds, &[true; 3]) && bounds == of([Some(2), Some(1), None]));
+        assert!(!loosen(&mut bounds, &[false, true, true]));
+    }
 
     #[test]
     fn ptx_is_assembled_for_its_own_devices_and_later_ones() {

@@ -4,12 +4,16 @@ use super::single::maximum;
 use crate::element::{Element as _, f16};
 
 /// Whether one instruction does it.
-#[cfg(target_arch = "nvptx64")]
-pub const IS_ONE_INSTRUCTION: bool = crate::simt::nvptx::IS_80;
-
-/// Whether one instruction does it.
-#[cfg(not(target_arch = "nvptx64"))]
-pub const IS_ONE_INSTRUCTION: bool = false;
+pub const IS_ONE_INSTRUCTION: bool = {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        crate::simt::nvptx::IS_80
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        false
+    }
+};
 
 /// Two f32 as f16, the first in the lower half.
 #[inline(always)]

@@ -5,6 +5,18 @@ use core::arch::asm;
 
 use super::generator;
 
+/// Whether there are any.
+pub const ARE_THERE: bool = true;
+
+/// The load of what nobody writes while the kernel works. It may be launched early, so it is a plain one: the way without coherence may run
+/// ahead of the wait for the launch before, or find what a cache had earlier.
+macro_rules! input {
+    () => {
+        "ld.global"
+    };
+}
+pub(super) use input;
+
 /// Waits until all that the launch before wrote is seen, and only then lets the one behind start, which may look at nothing older without
 /// waiting itself. Where no launch is early it does nothing.
 #[inline(always)]

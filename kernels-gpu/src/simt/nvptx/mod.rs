@@ -24,28 +24,14 @@ pub(crate) mod convert;
 
 use core::arch::asm;
 
+use self::clusters::input;
 use super::{MAIL, Simt};
 
 /// Whether what is compiled is for compute capability 8.0 and newer. Each generator has a name of its own for that.
 pub const IS_80: bool = cfg!(any(target_feature = "sm_80", target_feature = "compute_80"));
 
 /// The same of 9.0.
-pub const IS_90: bool = cfg!(any(target_feature = "sm_90", target_feature = "compute_90"));
-
-/// The load of what nobody writes while the kernel works. Of code that may be launched early it is a plain one: the way without coherence may
-/// run ahead of the wait for the launch before, or find what a cache had earlier.
-#[cfg(any(target_feature = "sm_90", target_feature = "compute_90"))]
-macro_rules! input {
-    () => {
-        "ld.global"
-    };
-}
-#[cfg(not(any(target_feature = "sm_90", target_feature = "compute_90")))]
-macro_rules! input {
-    () => {
-        "ld.global.nc"
-    };
-}
+pub const IS_90: bool = clusters::ARE_THERE;
 
 /// One thread of an NVIDIA GPU.
 #[derive(Clone, Copy)]

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use parts::{Cuda, Llvm, Missing, Pinned, build_tools, cuda, llvm, rust_toolchain};
-pub use run::Run;
+pub use run::{Run, Time};
 
 use super::with_entries;
 use crate::{

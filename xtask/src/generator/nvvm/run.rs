@@ -25,6 +25,23 @@ pub struct Run {
     pub kernels: String,
     /// Where what it made has run since, and what; none for a build of now.
     pub ran: Vec<String>,
+    /// How long it took there.
+    #[serde(default)]
+    pub times: Vec<Time>,
+}
+
+/// Medians of one run, in which the programs with each generator's kernels took turns.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Time {
+    /// The operator or row operation.
+    pub op: String,
+    /// The length, or rows and columns.
+    pub case: String,
+    /// Microseconds with the kernels of rustc's own backend.
+    pub llvm: f64,
+    /// The same with its own.
+    pub nvvm: f64,
 }
 
 impl Run {
@@ -40,6 +57,7 @@ impl Run {
             commit: git("--format=%h")?,
             kernels: stamp::of_sources(&sources())?,
             ran: vec![],
+            times: vec![],
         })
     }
 

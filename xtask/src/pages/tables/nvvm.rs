@@ -3,9 +3,9 @@
 use anyhow::{Result, ensure};
 
 use crate::{
-    generator::nvvm::{self, Run},
+    generator::nvvm::{self, Run, Time},
     pages::{
-        numbers::{count, times},
+        numbers::{count, times, us},
         table::Items,
     },
     record::{self, Record},
@@ -116,5 +116,21 @@ pub fn make() -> Result<String> {
     let is_there = |arch: &str| all.iter().any(|both| both.arch == arch);
     let none = DEFAULT_ARCHS.into_iter().filter(|arch| !is_there(arch));
     let none: String = none.map(|arch| format!("\nNothing is recorded of {arch}.\n")).collect();
-    Ok(table.markdown(&says) + &all.iter().filter_map(lacks).collect::<String>() + &none)
+    let built = table.markdown(&says) + &all.iter().filter_map(lacks).collect::<String>() + &none;
+    Ok(built + &ran_in(&run.times))
+}
+
+/// The table of times, where there are any.
+fn ran_in(all: &[Time]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<&Time> = all.iter().collect();
+    let table = Items(&rows).columns(&[
+        ("", &|time| format!("{} of {}", time.op, time.case)),
+        ("llvm, µs", &|time| us(time.llvm)),
+        ("nvvm, µs", &|time| us(time.nvvm)),
+        ("nvvm ÷ llvm", &|time| times(time.nvvm / time.llvm)),
+    ]);
+    table.markdown("\nMedians of one run, in which both took turns:")
 }

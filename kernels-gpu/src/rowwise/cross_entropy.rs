@@ -189,21 +189,24 @@ impl RowFold for CrossEntropy {
     #[inline(always)]
     fn combine(self, a: Weighted, b: Weighted) -> Weighted {
         let gap = a.scaled.max - b.scaled.max;
-        let (larger, smaller) = if gap < 0.0 { (b, a) } else { (a, b) };
+        // Number by number: a choice between states is one between addresses to LLVM 7, and keeps both in local memory.
+        let sort = |a: f32, b: f32| if gap < 0.0 { (b, a) } else { (a, b) };
+        let (larger_sum, smaller_sum) = sort(a.scaled.sum, b.scaled.sum);
+        let (larger_distances, smaller_distances) = sort(a.distances, b.distances);
         let factor = self.scale.exp(-gap.abs(), 0.0);
         // Every distance grows by the gap.
-        let distances = single::fma(-gap.abs(), smaller.scaled.sum, smaller.distances);
+        let distances = single::fma(-gap.abs(), smaller_sum, smaller_distances);
         Weighted {
             scaled: Scaled {
                 max: single::maximum(a.scaled.max, b.scaled.max),
-                sum: single::fma(smaller.scaled.sum, factor, larger.scaled.sum),
+                sum: single::fma(smaller_sum, factor, larger_sum),
             },
             distances: if !self.has_entropy {
                 -0.0
             } else if factor == 0.0 {
-                larger.distances
+                larger_distances
             } else {
-                single::fma(distances, factor, larger.distances)
+                single::fma(distances, factor, larger_distances)
             },
             total: a.total + b.total,
         }

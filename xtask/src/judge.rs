@@ -113,14 +113,14 @@ pub fn check(
     Ok((build, wrong))
 }
 
-/// Gives room for half as many blocks to each entry whose registers spill. The bounds are for the code of rustc's own backend, and the other
+/// Gives room for a block less to each entry whose registers spill. The bounds are for the code of rustc's own backend, and the other
 /// generator's needs more registers here and there: fewer of its blocks run at once, and it stores none of them to memory. Says whether
 /// there was anything to give up.
 fn loosen(bounds: &mut [Bounds], spills: &[bool]) -> bool {
     let mut is_looser = false;
     for (bounds, _) in bounds.iter_mut().zip(spills).filter(|(_, spills)| **spills) {
         if let Some(blocks) = bounds.min_blocks.filter(|blocks| *blocks > 1) {
-            bounds.min_blocks = Some(blocks / 2);
+            bounds.min_blocks = Some(blocks - 1);
             is_looser = true;
         }
     }
@@ -212,8 +212,8 @@ mod tests {
         };
         let mut bounds = of([Some(4), Some(3), None]);
         assert!(!loosen(&mut bounds, &[false; 3]) && bounds == of([Some(4), Some(3), None]));
-        assert!(loosen(&mut bounds, &[false, true, true]) && bounds == of([Some(4), Some(1), None]));
-        assert!(loosen(&mut bounds, &[true; 3]) && bounds == of([Some(2), Some(1), None]));
+        assert!(loosen(&mut bounds, &[false, true, true]) && bounds == of([Some(4), Some(2), None]));
+        assert!(loosen(&mut bounds, &[true; 3]) && bounds == of([Some(3), Some(1), None]));
         assert!(!loosen(&mut bounds, &[false, true, true]));
     }
 

@@ -110,6 +110,11 @@ fn a_sum_in_f64_is_what_a_wide_one_rounds() {
     }
     assert_eq!(cpu::reduce::<f32, _>(InF64(Sum), &[]).unwrap().to_bits(), 0);
     assert!(cpu::reduce::<f32, _>(InF64(Mean), &[]).unwrap().is_nan());
+    // Whatever the sign and payload that hardware makes of two: every answer has one.
+    let nan = [0xffc1_2345, 0x7fc5_4321, 0x3f80_0000].map(f32::from_bits);
+    for answer in [cpu::reduce(InF64(Sum), &nan), cpu::reduce(InF64(Mean), &nan)] {
+        assert_eq!(answer.unwrap().to_bits(), 0x7ff8_0000_0000_0000);
+    }
 }
 
 #[test]

@@ -41,7 +41,9 @@ impl Gpu {
                 })
             }
         })?;
-        download(&answers, bytes as u64)
+        let mut packed = download(&answers, bytes as u64)?;
+        ready.settle(&mut packed);
+        Ok(packed)
     }
 
     /// What is enqueued on the blocking calls' own stream, and waited for: one call after another. The context is current, and what is enqueued uses memory that lives past this.

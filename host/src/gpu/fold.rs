@@ -90,7 +90,9 @@ impl Gpu {
             if matches!(extent, Extent::Whole) {
                 let words = self.run(&mut self.scratch(), &ready, arrays.addresses)?;
                 let at = if ready.answers_are_states { STATE_AT } else { 0 };
-                bytemuck::cast_slice(&words[at..])[..ready.answer_bytes].to_vec()
+                let mut answer: Vec<u8> = bytemuck::cast_slice(&words[at..])[..ready.answer_bytes].to_vec();
+                ready.settle(&mut answer);
+                answer
             } else {
                 self.packed(&ready, arrays.addresses)?
             }

@@ -4,6 +4,7 @@ use std::array;
 
 use cust::sys::CUstream;
 use warpfold_kernels::{
+    element::Float,
     kernels::{Array, Kernel, Launch, OpParams},
     stages::load::{around::Around, mask::NO_MASK},
 };
@@ -337,6 +338,15 @@ impl Ready {
         };
         // SAFETY: passed on to the caller.
         unsafe { self.go(places.stream, passed) }
+    }
+
+    /// Gives answers that are states the one NaN of all answers, in host memory: a state's has the sign and payload that the GPU made.
+    pub(super) fn settle(&self, answers: &mut [u8]) {
+        if self.answers_are_states {
+            for answer in answers.as_chunks_mut().0 {
+                *answer = <f64 as Float>::from_f64(f64::from_ne_bytes(*answer)).to_ne_bytes();
+            }
+        }
     }
 }
 

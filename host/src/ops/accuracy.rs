@@ -1,7 +1,7 @@
 //! Sums and means in other accuracies.
 
 use warpfold_kernels::{
-    element::{Type, bf16, f16},
+    element::{Float as _, Type, bf16, f16},
     monoids::{self, Monoid},
 };
 
@@ -17,7 +17,8 @@ pub struct Compensated<Op>(pub Op);
 pub struct Wide<Op>(pub Op);
 
 /// [`Sum`] or [`Mean`] of f16, bf16 or f32 carried in f64, as [`Wide`], and answered in f64: nothing is rounded to the elements' type. GPUs fold
-/// a sum by the kernels of that, whose states are its answers; a mean they do not: a sum is divided by the number of elements, in f64.
+/// a sum by the kernels of that, whose states are its answers; a mean they do not: a sum is divided by the number of elements, in f64. An answer
+/// that is a NaN is `0x7ff8000000000000`; one that a launch leaves in a GPU's memory has the sign and payload that the GPU made.
 ///
 /// ```
 /// use warpfold::{fold, ops::{InF64, Sum, Wide}};
@@ -78,7 +79,8 @@ where
         self.0.combine(a, b)
     }
     fn finish(self, sum: f64, count: u64) -> f64 {
-        if DIVIDES { sum / count as f64 } else { sum }
+        // As every answer, of one NaN: that of the sum has the payload that the hardware gave it.
+        f64::from_f64(if DIVIDES { sum / count as f64 } else { sum })
     }
     fn empty(self) -> Option<f64> {
         Some(if DIVIDES { f64::NAN } else { 0.0 })
